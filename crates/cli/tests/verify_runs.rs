@@ -1,6 +1,7 @@
 //! `foretrace verify -- PROGRAM`: from one run to a verdict on all schedules with its input. The
 //! plugin must lie beside the command line: `cargo build --workspace` puts it there.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,8 +10,11 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Compiles a program, and verifies a run of it: what is said, and the status.
+/// Compiles a program, and verifies a run of it: what is said, and the status. An argument `<` says
+/// that the next one names what is read on standard input.
 fn verify(source: &str, flags: &str, arguments: &str) -> (String, i32) {
+    let (arguments, input) = arguments.split_once('<').unwrap_or((arguments, "/dev/null"));
+    let input = File::open(root().join(input.trim())).expect("the file can be read");
     let name: String = format!("{source}{flags}")
         .chars()
         .map(|letter| if letter.is_alphanumeric() { letter } else { '-' })
@@ -31,6 +35,7 @@ fn verify(source: &str, flags: &str, arguments: &str) -> (String, i32) {
         .args(["verify", "--"])
         .arg(&program)
         .args(arguments.split_whitespace())
+        .stdin(input)
         .current_dir(root())
         .output()
         .expect("foretrace can be started");
@@ -90,6 +95,24 @@ fn code_beside_main_is_not_forgotten() {
     check("examples/runs/before-main.c", "-DWRONG", "", 1, "bug: assertion violated: main");
     check("examples/runs/at-exit.c", "", "", 0, PROVED);
     check("examples/runs/at-exit.c", "-DWRONG", "", 1, "bug: assertion violated: last");
+}
+
+/// Files that arguments and constants name, and standard input, are part of what is given.
+#[test]
+fn files_are_known() {
+    let file = "examples/runs/numbers.txt";
+    for arguments in [format!("{file} 2"), format!("- 3 < {file}")] {
+        check("examples/runs/numbers.c", "", &arguments, 0, PROVED);
+        check("examples/runs/numbers.c", "-DWRONG", &arguments, 1, "bug: ");
+    }
+    check("examples/runs/numbers.c", "", "- 2", 1, "bug: assertion violated: main");
+    check("examples/runs/numbers.c", "", "no-such-file 2", 3, "inconclusive:");
+    check("examples/runs/one-stream.c", "", "", 0, PROVED);
+    check("examples/runs/one-stream.c", "-DWRONG", file, 1, "bug: assertion violated: take");
+    for arguments in [file.to_string(), format!("< {file}")] {
+        check("examples/runs/whole-file.c", "", &arguments, 0, PROVED);
+    }
+    check("examples/runs/whole-file.c", "-DWRONG", file, 1, "bug: assertion violated: main");
 }
 
 /// What functions of the C library do that programs ask for numbers, texts and the time.

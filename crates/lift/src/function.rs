@@ -109,10 +109,12 @@ impl Lifting<'_> {
                     break;
                 }
             }
+            let from = body.instructions.len();
             let kind = match body.ends.take() {
                 Some(kind) => kind,
                 None => body.terminator(&block.terminator, result, is_section),
             };
+            silent.extend((from..body.instructions.len()).map(|at| (number, at)));
             let terminator = Terminator { kind, location: body.location };
             let params = block.parameters.iter().map(|&register| RegisterId(register)).collect();
             let instructions = std::mem::take(&mut body.instructions);
@@ -138,6 +140,11 @@ impl Body<'_> {
     pub(crate) fn register(&mut self, width: u8) -> RegisterId {
         self.registers.push(Register { width, name: None });
         RegisterId::from(self.registers.len() - 1)
+    }
+
+    /// How wide a register of the image is; 0 if it has more than 64 bits.
+    pub(crate) fn image_width(&self, register: u32) -> u8 {
+        self.function.registers[register as usize]
     }
 
     /// A value in a new register.
@@ -276,13 +283,19 @@ impl Body<'_> {
             },
             // A variadic function cannot look at its other arguments: `va_start` is not known.
             image::Op::Call { callee, arguments, .. } => match self.address(*callee) {
-                Operand::Function(function) if is_scalar => {
-                    self.call(function, arguments, to, instruction.width);
+                Operand::Function(function) => {
+                    let given = to.filter(|_| is_scalar);
+                    self.call(function, arguments, given, instruction.width);
+                    result.filter(|_| !is_scalar).into_iter().for_each(|at| self.take_wide(at));
                 }
-                _ => self.unknown("a call that gives a value of more than 64 bits", result),
+                _ => self.unknown("a call of what is no function", result),
             },
             image::Op::Leave { name, callee, arguments, .. } => {
-                self.leave(name, *callee, arguments, result, instruction.width);
+                let given = result.filter(|_| is_scalar);
+                self.leave(name, *callee, arguments, given, instruction.width);
+                if let Some(result) = result.filter(|_| !is_scalar && self.ends.is_none()) {
+                    self.take_wide(result);
+                }
             }
             image::Op::Assert { condition } => {
                 let condition = self.operand(*condition, 1);
@@ -309,6 +322,8 @@ impl Body<'_> {
                     self.emit(Op::External { name, args: Vec::new() }, Some(result));
                 }
             }
+            image::Op::Opaque { name, arguments, .. }
+                if self.part(name, arguments, to, instruction.width) => {}
             image::Op::Opaque { name, .. } => {
                 self.unknown(&format!("an operation that is not modelled: {name}"), result);
             }
@@ -320,10 +335,13 @@ impl Body<'_> {
                 self.emit(if begins { Op::RegionBegin } else { Op::RegionEnd }, None);
             }
             image::Op::Mark { .. } if result.is_none() => (),
-            image::Op::Select { .. }
-            | image::Op::LoadWide { .. }
-            | image::Op::StoreWide { .. }
-            | image::Op::Mark { .. } => self.unknown("a value of more than 64 bits", result),
+            image::Op::LoadWide { size, address, .. } => self.load_wide(*address, *size, result),
+            image::Op::StoreWide { size, address, value, .. } => {
+                self.store_wide(*address, *size, *value);
+            }
+            image::Op::Select { .. } | image::Op::Mark { .. } => {
+                self.unknown("a value of more than 64 bits", result);
+            }
         }
     }
 
@@ -434,10 +452,13 @@ impl Body<'_> {
 
     fn target(&mut self, target: &image::Target) -> Target {
         let params = &self.function.blocks[target.block as usize].parameters;
-        let widths: Vec<u8> =
-            params.iter().map(|&param| self.registers[param as usize].width).collect();
-        let args = target.arguments.iter().zip(widths);
-        let args = args.map(|(&arg, width)| self.operand(arg, width)).collect();
+        let args = target.arguments.iter().zip(params).map(|(&arg, &param)| {
+            match self.image_width(param) {
+                0 => self.wide(arg),
+                width => self.operand(arg, width),
+            }
+        });
+        let args = args.collect();
         Target { block: foretrace_program::BlockId(target.block), args }
     }
 
@@ -466,7 +487,12 @@ impl Body<'_> {
                 let value = match (value, result) {
                     (Some(value), Some(width)) => Some(self.operand(*value, width)),
                     (None, Some(width)) => Some(self.operand(image::Operand::Unknown, width)),
-                    _ => None,
+                    // It may also be one that nobody knows.
+                    (Some(value), None) => {
+                        self.give_wide(*value);
+                        None
+                    }
+                    (None, None) => None,
                 };
                 if is_section {
                     self.emit(Op::SectionEnd, None);

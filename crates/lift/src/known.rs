@@ -14,7 +14,13 @@ pub(crate) const SILENT: [&str; 22] = [
 
 /// Functions that only begin or end the life of something, or ask for what makes no difference,
 /// and succeed.
-pub(crate) const SUCCEEDING: [&str; 44] = [
+pub(crate) const SUCCEEDING: [&str; 50] = [
+    "_ZNSaIcEC1ERKS_",
+    "_ZNSaIcEC1Ev",
+    "_ZNSaIcEC2ERKS_",
+    "_ZNSaIcEC2Ev",
+    "_ZNSaIcED1Ev",
+    "_ZNSaIcED2Ev",
     "clock_nanosleep",
     "cnd_destroy",
     "cnd_init",
@@ -145,6 +151,16 @@ pub(crate) fn common_name(name: &str) -> &str {
         "__isoc99_strtol" | "__isoc23_strtol" | "strtoll" | "__isoc23_strtoll" => "strtol",
         "__isoc23_strtoul" | "strtoull" | "__isoc23_strtoull" => "strtoul",
         "secure_getenv" => "getenv",
+        "getc" | "_IO_getc" => "fgetc",
+        "fopen64" => "fopen",
+        "open64" => "open",
+        "lseek64" => "lseek",
+        "fseeko" | "fseeko64" => "fseek",
+        "ftello" | "ftello64" => "ftell",
+        "__getline" => "getline",
+        "__isoc99_sscanf" | "__isoc23_sscanf" => "sscanf",
+        "__isoc99_fscanf" | "__isoc23_fscanf" => "fscanf",
+        "__isoc99_scanf" | "__isoc23_scanf" => "scanf",
         "_ZSt9terminatev" => "std::terminate",
         "_ZNSt18condition_variable10notify_oneEv" => "pthread_cond_signal",
         "_ZNSt18condition_variable10notify_allEv" => "pthread_cond_broadcast",

@@ -8,6 +8,7 @@
 //! | [`executable`] | what the file of such a process says beside that |
 //! | [`link`] | which symbol of which file is which function or variable |
 //! | [`function`] | instructions of the image as instructions of the program |
+//! | [`wide`] | values of more than 64 bits |
 //! | [`records`] | which instructions the runtime of the compiled program sees |
 //! | [`library`] | functions that are not in the files: threads, locks, memory, conventions |
 //! | [`known`] | names of such functions |
@@ -30,11 +31,12 @@ mod models;
 mod object_file;
 mod recorded;
 mod records;
+mod wide;
 
 use foretrace_program::{FunctionId, Program, Site};
 use rustc_hash::FxHashSet;
 
-pub use recorded::lift_recorded;
+pub use recorded::{Given, lift_recorded};
 
 /// Calls whose names begin with this do something that is not known.
 pub const UNKNOWN: &str = "unknown ";

@@ -31,6 +31,9 @@ const MTX_RECURSIVE: u64 = 1;
 /// The largest block of which the contents are given one by one: they are not known.
 const MOST_UNKNOWN_BYTES: u64 = 64;
 
+/// An argument that is not there.
+const NOWHERE: image::Operand = image::Operand::Constant(0);
+
 /// What became of a call.
 enum Outcome {
     /// It gives 0.
@@ -300,6 +303,16 @@ impl Body<'_> {
                 let mutex = self.compute(Op::Load { address, size: 8, order }, 64);
                 let (cond, lock) = (SyncRef::At(self.address(cond)), SyncRef::At(mutex));
                 self.emit(Op::Wait { cond, lock, timed: false }, None);
+            }
+            ("sscanf" | "fscanf" | "scanf", _) => {
+                let Some(&model) = self.lifting.names.models.get(&format!("{name} into places"))
+                else {
+                    return Outcome::Unknown;
+                };
+                let mut given = arguments.to_vec();
+                given.resize(self.lifting.signatures[model.index()].0.len(), NOWHERE);
+                self.call(model, &given, to, width);
+                return Outcome::Given;
             }
             ("__cxa_atexit", &[function, argument, _]) => {
                 let model = self.lifting.names.models[&format!("{name} with argument")];

@@ -61,6 +61,11 @@ impl Names {
         own.or_else(|| self.own.get(&(None, name.to_string()))).copied()
     }
 
+    /// Where functions leave what does not fit into a register.
+    pub(crate) fn wide_result(&self) -> Option<GlobalId> {
+        self.globals.get(models::RESULT).copied()
+    }
+
     /// A variable of the library.
     pub(crate) fn library(&self, name: &str) -> Option<Operand> {
         let global = *self.globals.get(name)?;
@@ -93,6 +98,11 @@ pub(crate) struct Process {
     pub(crate) argv: usize,
     /// The same of the environment.
     pub(crate) environ: usize,
+    /// The variable that holds the list of the files that it can read.
+    pub(crate) files: usize,
+    /// The one that holds what it reads on standard input, and the size of that.
+    pub(crate) input: (usize, u64),
+    pub(crate) processors: u32,
     /// Functions that run before `main`, and behind it.
     pub(crate) before: Vec<Meaning>,
     pub(crate) after: Vec<Meaning>,
@@ -166,7 +176,7 @@ pub(crate) fn link(
             .any(|(_, name, _)| name == "reach_error" || name.starts_with("__VERIFIER_"));
     let has_kinds = undefined.contains("pthread_mutexattr_settype")
         || program.globals.iter().any(|global| models::may_hold_kind(&global.bytes()));
-    let uses = models::Uses { has_kinds, has_environment: process.is_some() };
+    let uses = models::Uses { has_kinds, has_process: process.is_some() };
     let first = (bodies.len(), program.globals.len());
     let (mut models, variables) = models::called(&undefined, uses, first);
     program.globals.extend(variables);
@@ -178,6 +188,13 @@ pub(crate) fn link(
         }
         names.own.entry((None, name)).or_insert(id);
     }
+    let known = program.globals.iter().position(|global| global.name == models::RESULT);
+    let wide = GlobalId::from(known.unwrap_or(program.globals.len()));
+    if known.is_none() {
+        let (name, size) = (models::RESULT.to_string(), models::RESULT_BYTES as u32);
+        program.globals.push(Global { name, size, initial: Vec::new() });
+    }
+    names.globals.insert(models::RESULT.to_string(), wide);
     names.models = models::numbered(&models, bodies.len());
     for Imported { name, is_function } in files.iter().flat_map(|file| &file.imported) {
         let is_known = names.model_at(name).is_some() || names.function(0, name).is_some();
@@ -240,6 +257,16 @@ pub(crate) fn link(
     program.threads.push(Thread { name: "main".to_string(), function, args: Vec::new() });
     for function in &mut program.functions {
         function.canonicalise();
+    }
+    for (&function, body) in names.models.values().map(|id| (id, program.function(*id))) {
+        if models::is_stream(&body.name) {
+            let all = body.instructions();
+            silent.extend(all.map(|(block, index, _)| Site {
+                function,
+                block,
+                index: index as u32,
+            }));
+        }
     }
     validate(&program).map_err(|error| LiftError::Invalid(error.to_string()))?;
     let models = names.models.into_values().collect();
@@ -384,21 +411,43 @@ fn start(
     let clocks = models::CLOCKS.iter().filter_map(|name| Some((named(name)?.into(), 8)));
     for (global, size) in library.chain(imported).chain(clocks) {
         for offset in (0..u64::from(size)).step_by(8) {
+            let address = Operand::Global { global, offset };
+            let order = MemoryOrder::Plain;
+            if let (Some(stream), Some(_)) = (named(models::INPUT), &given)
+                && names.globals.get("stdin") == Some(&global)
+            {
+                let value = Operand::Global { global: stream.into(), offset: 0 };
+                instructions.push(plain(Op::Store { address, size: 8, value, order }, None));
+                continue;
+            }
             let value = register(64);
             let known = LIBRARY.iter().any(|(name, ..)| names.globals.get(*name) == Some(&global));
             let name = if known { "indeterminate" } else { "any value of the library" };
             let name = name.to_string();
             instructions.push(plain(Op::External { name, args: Vec::new() }, Some(value)));
-            let address = Operand::Global { global, offset };
-            let (value, order) = (Operand::Register(value), MemoryOrder::Plain);
+            let value = Operand::Register(value);
             instructions.push(plain(Op::Store { address, size: 8, value, order }, None));
         }
     }
-    if let (Some(given), Some(environment)) = (&given, named(models::ENVIRONMENT)) {
-        let address = Operand::Global { global: environment.into(), offset: 0 };
-        let global = names.variables[&(0, given.environ)];
-        let (value, order) = (Operand::Global { global, offset: 0 }, MemoryOrder::Plain);
-        instructions.push(plain(Op::Store { address, size: 8, value, order }, None));
+    if let Some(given) = &given {
+        let of = |variable: usize| {
+            let global = names.variables[&(0, variable)];
+            Operand::Global { global, offset: 0 }
+        };
+        let (contents, size) = given.input;
+        let known = [
+            (models::ENVIRONMENT, 0, 8, of(given.environ)),
+            (models::FILES, 0, 8, of(given.files)),
+            (models::INPUT, 8, 8, of(contents)),
+            (models::INPUT, 16, 8, Operand::constant(size, 64)),
+            (models::PROCESSORS, 0, 4, Operand::constant(given.processors.into(), 32)),
+        ];
+        for (name, offset, size, value) in known {
+            let Some(global) = named(name) else { continue };
+            let address = Operand::Global { global: global.into(), offset };
+            let order = MemoryOrder::Plain;
+            instructions.push(plain(Op::Store { address, size, value, order }, None));
+        }
     }
     let call = |function: FunctionId| {
         plain(Op::Call { callee: Callee::Direct(function), args: Vec::new() }, None)

@@ -19,7 +19,11 @@ use crate::link::SINGLE_THREADED;
 /// The largest copy or fill that becomes loads and stores.
 pub(crate) const MOST_BYTES: u64 = 4096;
 
-const TEXT: &str = include_str!("models.ftp");
+const MODELS: &str = include_str!("models.ftp");
+const STREAMS: &str = include_str!("streams.ftp");
+
+/// What does not need to know how the process is started.
+const OF_MEMORY: [&str; 2] = ["realloc", "sscanf into places"];
 
 /// Models that only programs with mutexes of other kinds use.
 const KINDS: [&str; 7] = [
@@ -47,6 +51,16 @@ pub(crate) const CLOCKS: [&str; 4] = [
     "nanoseconds since some time",
 ];
 
+/// Variables of a process that are known: the list of its files, its standard input (a stream), and
+/// how many processors there are.
+pub(crate) const FILES: &str = "given files";
+pub(crate) const INPUT: &str = "standard input";
+pub(crate) const PROCESSORS: &str = "number of processors";
+
+/// What a function gives that does not fit into a register, and how many bytes that has.
+pub(crate) const RESULT: &str = "value that is given";
+pub(crate) const RESULT_BYTES: u64 = 16;
+
 /// Reads a text, copies bytes, and gives bytes a value.
 pub(crate) const READ: &str = "bytes are read";
 /// New memory.
@@ -60,8 +74,8 @@ pub(crate) const STARTS: &str = "starts a thread";
 pub(crate) struct Uses {
     /// Whether mutexes may be of other kinds than the default one.
     pub(crate) has_kinds: bool,
-    /// Whether the environment is known.
-    pub(crate) has_environment: bool,
+    /// Whether it is known how the process is started: its environment and files.
+    pub(crate) has_process: bool,
 }
 
 /// The models of the functions that are `called`, and their variables; `first` are the numbers
@@ -72,8 +86,11 @@ pub(crate) fn called(
     first: (usize, usize),
 ) -> (Vec<Function>, Vec<Global>) {
     let (first_function, first_global) = first;
-    let library = parse(TEXT).expect("the models are a program");
+    let library = parse(&[MODELS, STREAMS].concat()).expect("the models are a program");
     let is_wanted = |name: &str| {
+        if !OF_MEMORY.contains(&name) && !uses.has_process && is_stream(name) {
+            return false;
+        }
         if name == AT_EXIT {
             return ASK_FOR_EXIT.iter().any(|name| called.contains(name));
         }
@@ -90,7 +107,7 @@ pub(crate) fn called(
             || called.iter().any(|&other| common_name(other) == name);
         is_called
             && (uses.has_kinds || !KINDS.contains(&name))
-            && (uses.has_environment || name != "getenv")
+            && (uses.has_process || name != "getenv")
     };
     let functions = library.functions.iter().enumerate();
     let mut chosen: BTreeSet<usize> = functions
@@ -135,6 +152,11 @@ pub(crate) fn called(
                     }
                 }
             }
+            for operand in block.terminator.kind.operands_mut() {
+                if let Operand::Global { global, .. } = operand {
+                    *global = number(*global);
+                }
+            }
         }
     }
     (functions, globals)
@@ -170,6 +192,11 @@ pub(crate) fn unknown(name: &str) -> Function {
     Function { name, params, result: None, registers, blocks: vec![block] }
 }
 
+/// Functions whose steps are none of the compiled program: it makes other ones for what they do.
+pub(crate) fn is_stream(name: &str) -> bool {
+    STREAMS.contains(&format!("func {name}(")) || STREAMS.contains(&format!("func \"{name}\"("))
+}
+
 /// The models by name, if the first has this number.
 pub(crate) fn numbered(functions: &[Function], first: usize) -> FxHashMap<String, FunctionId> {
     let numbers = (first..).map(FunctionId::from);
@@ -194,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_models_are_valid() {
-        let library = parse(TEXT).unwrap();
+        let library = parse(&[MODELS, STREAMS].concat()).unwrap();
         foretrace_program::validate(&library).unwrap();
         assert!(KINDS.iter().all(|name| library.find_function(name).is_some()));
     }

@@ -18,13 +18,26 @@ use crate::link::{self, Process};
 use crate::object_file::{APART, Meaning, ObjectFile, SITES, Variable, symbol_of};
 use crate::{LiftError, Lifted};
 
-/// The program that a recorded process ran, started with these arguments, in this environment (a
-/// list of `NAME=value`).
+/// What a process is given from outside.
+#[derive(Clone, Default, Debug)]
+pub struct Given {
+    /// With the name of the program.
+    pub arguments: Vec<Vec<u8>>,
+    /// A list of `NAME=value`.
+    pub environment: Vec<Vec<u8>>,
+    /// Names and contents of files that it may read.
+    pub files: Vec<(Vec<u8>, Vec<u8>)>,
+    /// What it reads on standard input.
+    pub input: Vec<u8>,
+    /// How many of them there are.
+    pub processors: u32,
+}
+
+/// The program that a recorded process ran, with what it was given.
 pub fn lift_recorded(
     loaded: &Loaded,
     executable: &[u8],
-    arguments: &[Vec<u8>],
-    environment: &[Vec<u8>],
+    given: &Given,
 ) -> Result<Lifted, LiftError> {
     let mut code = Decoded::default();
     loaded.modules.iter().try_for_each(|module| code.add(module))?;
@@ -87,8 +100,11 @@ pub fn lift_recorded(
         let addresses = Vec::new();
         variables.push(Variable { name, is_global, is_own, is_constant, bytes, addresses });
     }
-    let argv = add_strings(&mut variables, "argument", arguments);
-    let environ = add_strings(&mut variables, "environment", environment);
+    let argv = add_strings(&mut variables, "argument", &given.arguments);
+    let environ = add_strings(&mut variables, "environment", &given.environment);
+    let files = add_files(&mut variables, &given.files);
+    let input = (variables.len(), given.input.len() as u64);
+    variables.push(own_variable("standard input's bytes", given.input.clone(), Vec::new()));
     let mut seen = FxHashSet::default();
     let run = |addresses: &[u64]| -> Vec<Meaning> {
         addresses.iter().filter_map(|address| names.get(address).cloned()).collect()
@@ -124,26 +140,47 @@ pub fn lift_recorded(
         // The executable's own lists tell.
         has_constructors: false,
     };
-    let process = Process { count: arguments.len() as u64, argv, environ, before, after };
+    let (count, processors) = (given.arguments.len() as u64, given.processors);
+    let process = Process { count, argv, environ, files, input, processors, before, after };
     let mut lifted = link::link(vec![file], None, Some(process))?;
     lifted.doubts = doubts;
     Ok(lifted)
 }
 
+/// A variable that the program does not know by name.
+fn own_variable(name: &str, bytes: Vec<u8>, addresses: Vec<(u64, Meaning)>) -> Variable {
+    let (is_global, is_own, is_constant) = (false, false, false);
+    Variable { name: name.to_string(), is_global, is_own, is_constant, bytes, addresses }
+}
+
 /// Strings, and then the list of their addresses: its number.
 fn add_strings(variables: &mut Vec<Variable>, what: &str, strings: &[Vec<u8>]) -> usize {
-    let mut add = |name: String, bytes: Vec<u8>, addresses: Vec<(u64, Meaning)>| {
-        let (is_global, is_own, is_constant) = (false, false, false);
-        variables.push(Variable { name, is_global, is_own, is_constant, bytes, addresses });
-        variables.len() - 1
-    };
     let mut addresses = Vec::new();
     for (number, string) in strings.iter().enumerate() {
         let bytes = [string, &b"\0"[..]].concat();
-        let string = add(format!("{what} {number}"), bytes, Vec::new());
-        addresses.push((8 * number as u64, Meaning::Variable(string, 0)));
+        addresses.push((8 * number as u64, Meaning::Variable(variables.len(), 0)));
+        variables.push(own_variable(&format!("{what} {number}"), bytes, Vec::new()));
     }
-    add(format!("{what}s"), vec![0; 8 * strings.len() + 8], addresses)
+    let bytes = vec![0; 8 * strings.len() + 8];
+    variables.push(own_variable(&format!("{what}s"), bytes, addresses));
+    variables.len() - 1
+}
+
+/// Names and contents of files, and then a list of their addresses, and of sizes: its number.
+fn add_files(variables: &mut Vec<Variable>, files: &[(Vec<u8>, Vec<u8>)]) -> usize {
+    let (mut addresses, mut list) = (Vec::new(), Vec::new());
+    for (number, (name, contents)) in files.iter().enumerate() {
+        let at = 24 * number as u64;
+        addresses.push((at, Meaning::Variable(variables.len(), 0)));
+        addresses.push((at + 8, Meaning::Variable(variables.len() + 1, 0)));
+        let bytes = [name, &b"\0"[..]].concat();
+        variables.push(own_variable(&format!("name of file {number}"), bytes, Vec::new()));
+        variables.push(own_variable(&format!("file {number}"), contents.clone(), Vec::new()));
+        list.extend([[0; 8], [0; 8], (contents.len() as u64).to_le_bytes()].concat());
+    }
+    list.extend([0; 8]);
+    variables.push(own_variable("files", list, addresses));
+    variables.len() - 1
 }
 
 /// The functions of all modules. Symbols and sites are numbered through.

@@ -17,7 +17,15 @@ pub(crate) fn silent(of: &image::Instruction, made: &[Instruction]) -> Vec<usize
             _ => *to_private || is_inside(before, made),
         },
         image::Op::Fill { private, .. } => *private || is_inside(before, made),
-        image::Op::Leave { .. } | image::Op::Hooked { .. } => true,
+        image::Op::LoadWide { private, .. } => match op {
+            Op::Load { .. } => *private || is_inside(before, made),
+            _ => true,
+        },
+        image::Op::StoreWide { private, .. } => match op {
+            Op::Store { .. } => *private || is_inside(before, made),
+            _ => true,
+        },
+        image::Op::Call { .. } | image::Op::Leave { .. } | image::Op::Hooked { .. } => true,
         _ => of.site == 0,
     };
     // How many bytes were loaded and stored before.

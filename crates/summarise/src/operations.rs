@@ -73,7 +73,9 @@ impl Summariser<'_> {
                         .unsupported("stack memory whose address leaves its function", site);
                 }
             },
-            Op::Alloc { .. } | Op::Free { .. } => return self.unsupported("heap memory", site),
+            Op::Alloc { .. } | Op::Free { .. } | Op::SizeOf { .. } => {
+                return self.unsupported("heap memory", site);
+            }
             Op::Call { callee: Callee::Direct(callee), args } => {
                 let args = self.operands(frame, args);
                 let here = context.clone();

@@ -33,6 +33,8 @@ foretrace_faults::faults! {
         WaitForgotten,
         /// A write that may not have been done was not done.
         ExchangeFails,
+        /// What is written under a condition only is as it was before the first fork.
+        WriterForgotten,
         /// What only one of two paths has done was not done.
         PathForgotten,
         /// A block whose size depends on data is as large as it may be.

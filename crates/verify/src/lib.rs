@@ -449,6 +449,17 @@ impl<'p> Round<'p> {
     fn bug(&self, formula: &Formula, moment: &Moment) -> Verdict {
         match self.confirm(formula, moment) {
             Ok(bug) => Verdict::Bug(bug),
+            // The interpreter takes it for zero.
+            Err(_) if !self.skeleton.uninitialised.is_empty() => {
+                let reason = "a violation may depend on what this reads, which may not be \
+                              initialised";
+                let mut sites = self.skeleton.uninitialised.clone();
+                sites.sort_unstable();
+                sites.dedup();
+                let reason = reason.to_string();
+                let open = |site| Open { reason: reason.clone(), site: Some(site) };
+                Verdict::Unknown(sites.into_iter().map(open).collect())
+            }
             Err(diverged) => Self::unknown(&format!(
                 "a bug of foretrace: the interpreter does not confirm a schedule ({diverged})"
             )),

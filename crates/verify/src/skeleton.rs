@@ -267,6 +267,8 @@ pub(crate) struct Skeleton {
     pub(crate) sections: Vec<(NodeId, Term)>,
     /// Values that must be known to unfold further, by where they are needed.
     pub(crate) wanted: Vec<(u64, Term)>,
+    /// What reads memory that may not be initialised.
+    pub(crate) uninitialised: Vec<Site>,
     /// How many instructions were unfolded.
     pub(crate) instructions: u64,
 }

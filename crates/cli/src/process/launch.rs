@@ -65,7 +65,7 @@ impl Input {
 }
 
 /// Opened, this is the same file with a place of its own.
-const OWN_INPUT: &str = "/proc/self/fd/0";
+pub(crate) const OWN_INPUT: &str = "/proc/self/fd/0";
 
 /// Where the program writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! `foretrace test`: records a program, predicts, replays every finding, reports; perhaps with
 //! several runs, and then with all of them together.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use foretrace_findings::{assert_no, report_trace, say_what_is_open};
 use foretrace_predict::{Budget, Options};
 use foretrace_recording::input::{call, inputs_of_replay};
 use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run, Standing};
-use foretrace_trace::{Op, binary};
+use foretrace_trace::{LocationId, Op, Trace, binary};
 use foretrace_verdict::Property;
 
 use super::launch::{Input, Output};
@@ -281,6 +281,17 @@ impl Test<'_> {
         });
         report.interrupted = recorded.ended.interrupted || interrupt::STOP.is_set();
         report.notes.extend(recorded.remarks.iter().cloned());
+        let places = one_way(trace);
+        if places > 0 && which == Which::Only && verdict(&report, true) == Status::Nothing {
+            let (conditions, them) = match places {
+                1 => ("a condition on what threads read".to_string(), "it goes"),
+                _ => (format!("conditions on what threads read in {places} places"), "they go"),
+            };
+            report.notes.push(format!(
+                "{conditions} went one way only in this run; `foretrace verify -- PROGRAM` decides \
+                 what happens if {them} the other way"
+            ));
+        }
         if let (Some(path), Some(aside)) = (&kept, &aside)
             && verdict(&report, false) == Status::Found
         {
@@ -391,6 +402,19 @@ impl Test<'_> {
         let bugs = confirmed.filter_map(|finding| report.bug(finding));
         self.confirmed.extend(bugs);
     }
+}
+
+/// In how many places of the source a condition on what threads read always went the same way. What
+/// is beyond these conditions, no schedule of the same events shows.
+fn one_way(trace: &Trace) -> usize {
+    let mut ways: HashMap<LocationId, (bool, bool)> = HashMap::new();
+    for (event, op) in trace.other_ops() {
+        let Op::Branch { taken } = op else { continue };
+        let Some(location) = trace.location_of(event) else { continue };
+        let (yes, no) = ways.entry(location).or_default();
+        *(if taken { yes } else { no }) = true;
+    }
+    ways.values().filter(|(yes, no)| yes != no).count()
 }
 
 const INTERRUPTED: &str = "interrupted";

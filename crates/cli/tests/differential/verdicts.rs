@@ -17,6 +17,7 @@ const PROLOGUE: &str = "\
 #include <assert.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdio.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -27,10 +28,14 @@ static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALI
 static pthread_mutex_t *const locks[2] = {&m, &n};
 static sem_t s;
 static int *made;
+static FILE *in;
 ";
 
+/// What is read from `in`.
+const INPUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/runs/numbers.txt");
+
 /// What a thread does; `#` is a small number.
-const STATEMENTS: [&str; 21] = [
+const STATEMENTS: [&str; 25] = [
     "pthread_mutex_lock(&m); x = x + #; pthread_mutex_unlock(&m);",
     "pthread_mutex_lock(&m); if (x > #) y = x; else x = #; pthread_mutex_unlock(&m);",
     "pthread_mutex_lock(&m); x++; y--; pthread_mutex_unlock(&m);",
@@ -51,6 +56,13 @@ const STATEMENTS: [&str; 21] = [
     "if (flag && a > #) abort();",
     "switch (a) { case 1: flag = 1; break; case 2: a = #; break; default: break; }",
     "pthread_mutex_lock(&m); if (!made) { made = malloc(4); *made = #; } *made += 1; \
+     pthread_mutex_unlock(&m);",
+    "pthread_mutex_lock(&m); x = fgetc(in) & 3; pthread_mutex_unlock(&m);",
+    "pthread_mutex_lock(&m); char one[4]; if (fgets(one, 4, in)) x += atoi(one); \
+     pthread_mutex_unlock(&m);",
+    "pthread_mutex_lock(&m); int got; if (fscanf(in, \"%d\", &got) == 1) assert(got + x != 1#); \
+     pthread_mutex_unlock(&m);",
+    "pthread_mutex_lock(&m); made = realloc(made, 8); made[1] = #; *made = 1; \
      pthread_mutex_unlock(&m);",
     "y = y + #;",
 ];
@@ -78,6 +90,9 @@ pub(crate) fn program(seed: u64) -> String {
         text.push_str("    return 0;\n}\n");
     }
     text.push_str("int main(void) {\n    pthread_t t[3];\n    sem_init(&s, 0, 1);\n");
+    if text.contains("in)") || text.contains("in,") {
+        let _ = writeln!(text, "    in = fopen(\"{INPUT}\", \"r\");");
+    }
     for thread in 0..threads {
         let _ = writeln!(text, "    pthread_create(&t[{thread}], 0, f{thread}, 0);");
     }

@@ -105,6 +105,8 @@ pub enum Op {
     Alloc { size: Operand, storage: Storage },
     /// Ends the life of what `Alloc` gave.
     Free { address: Operand },
+    /// How many bytes the live block has that `Alloc` gave at this address, in 64 bits.
+    SizeOf { address: Operand },
     /// Runs a function; the result is what it returns.
     Call { callee: Callee, args: Vec<Operand> },
     /// Runs code that is not part of the program; the result, if any, is an input of the program.
@@ -196,7 +198,9 @@ macro_rules! operands {
             Op::Binary { left, right, .. } => all.extend([left, right]),
             Op::Cast { value, .. } => all.push(value),
             Op::Select { condition, then, otherwise } => all.extend([condition, then, otherwise]),
-            Op::Load { address, .. } | Op::Free { address } => all.push(address),
+            Op::Load { address, .. } | Op::Free { address } | Op::SizeOf { address } => {
+                all.push(address)
+            }
             Op::Store { address, value, .. } | Op::Rmw { address, value, .. } => {
                 all.extend([address, value])
             }

@@ -208,6 +208,7 @@ impl<'p> Machine<'p> {
                 state.write(at, value(state, stored));
                 0
             }
+            Op::SizeOf { address } => state.block_size(value(state, address)),
             Op::Current => handle(thread),
             Op::Own { global } => {
                 let known = state.thread(thread).own.iter().find(|(own, _)| *own == global);

@@ -110,6 +110,14 @@ impl State {
         self.objects[object.index()].bytes = Vec::new();
     }
 
+    /// How many bytes the block has that begins at an address; 0 if there is none.
+    pub(super) fn block_size(&self, address: u64) -> u64 {
+        let at = self.objects.binary_search_by_key(&address, |object| object.base);
+        let object = at.map(|at| &self.objects[at]).ok();
+        let block = object.filter(|object| object.kind == ObjectKind::Heap);
+        block.map_or(0, |object| object.size.into())
+    }
+
     /// The bytes that an address means, if they are inside one live object.
     pub(super) fn resolve(&self, address: u64, size: u8) -> Option<Place> {
         // Bases increase with ids.

@@ -112,6 +112,7 @@ impl Printer<'_> {
                 };
                 format!("{word} {}", self.known(*size))
             }
+            Op::SizeOf { address } => format!("sizeof {}", self.known(*address)),
             Op::Free { address } => format!("free {}", self.known(*address)),
             Op::Call { callee, args } => {
                 let width = match (callee, result) {

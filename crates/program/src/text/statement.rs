@@ -152,8 +152,10 @@ impl Body<'_, '_> {
                 return Ok(Given::NoInstruction);
             }
         };
-        let always_gives =
-            matches!(op, Op::Slot { .. } | Op::Alloc { .. } | Op::Current | Op::Own { .. });
+        let always_gives = matches!(
+            op,
+            Op::Slot { .. } | Op::Alloc { .. } | Op::SizeOf { .. } | Op::Current | Op::Own { .. }
+        );
         match width {
             Some(width) if is_wanted || always_gives => Ok(Given::Value(self.emit(op, width))),
             _ => {
@@ -224,6 +226,7 @@ impl Body<'_, '_> {
                 let size = self.operand(ADDRESS_WIDTH)?;
                 (Op::Alloc { size, storage }, Some(ADDRESS_WIDTH))
             }
+            "sizeof" => (Op::SizeOf { address: self.operand(ADDRESS_WIDTH)? }, Some(ADDRESS_WIDTH)),
             "free" => (Op::Free { address: self.operand(ADDRESS_WIDTH)? }, None),
             "call" => self.call(is_wanted)?,
             "fork" => {

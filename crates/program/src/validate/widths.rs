@@ -178,6 +178,10 @@ fn operands(
             expect(size, ADDRESS_WIDTH)?;
             Gives::Value(ADDRESS_WIDTH)
         }
+        Op::SizeOf { address } => {
+            expect(address, ADDRESS_WIDTH)?;
+            Gives::Value(ADDRESS_WIDTH)
+        }
         Op::Free { address: operand } => {
             expect(operand, ADDRESS_WIDTH)?;
             Gives::Nothing

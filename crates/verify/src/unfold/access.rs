@@ -8,7 +8,7 @@
 use std::rc::Rc;
 
 use foretrace_program::{Site, Undefined, Violation};
-use foretrace_words::BinaryOp;
+use foretrace_words::{BinaryOp, Cast};
 
 use super::addresses::Case;
 use super::memory::{Memory, Piece, assemble};
@@ -110,9 +110,9 @@ impl Unfolder<'_> {
         self.uses(way, place.object);
         if way.sequential || !self.is_shared(place.object) {
             let word = self.known_word(&way.memory.clone(), place);
-            let unknown = self.is_indeterminate(word);
-            let unknown = self.skeleton.terms.and(unknown, condition);
-            self.exit_if(way, unknown, site, Why::Unsupported(NOT_INITIALISED.to_string()));
+            if !self.is_determinate(word) {
+                self.skeleton.uninitialised.push(site);
+            }
             return word;
         }
         if let Some(Section { node, guard, memory, .. }) = way.section.clone() {
@@ -217,6 +217,10 @@ impl Unfolder<'_> {
             return;
         }
         self.uses(way, place.object);
+        let is_certain = self.skeleton.terms.is_true(condition);
+        if !way.sequential && (is_certain || !is_seeded(Fault::WriterForgotten)) {
+            self.written.insert(place.object);
+        }
         self.note_address(place, value);
         if way.sequential || !self.is_shared(place.object) {
             let value = if self.skeleton.terms.is_true(condition) {
@@ -369,6 +373,27 @@ impl Unfolder<'_> {
         self.state(key(("length", owner)), 0)
     }
 
+    /// How many bytes the block has that begins at an address; 0 if there is none. `None` if it is
+    /// not known which block that is.
+    pub(super) fn block_size(&mut self, way: &mut Way, address: Term, site: Site) -> Option<Term> {
+        let address = self.settled(way, site, address);
+        let Some((object, offset)) = self.skeleton.terms.as_address(address) else {
+            self.skeleton.terms.as_constant(address)?;
+            return Some(self.skeleton.terms.constant(0, 64));
+        };
+        let block = self.skeleton.objects.get(object as usize);
+        let block = block.filter(|block| block.kind == ObjectKind::Heap && offset == 0);
+        let Some((key, size)) = block.map(|block| (block.key, block.size)) else {
+            return Some(self.skeleton.terms.constant(0, 64));
+        };
+        if !self.known.sized.contains(&key) {
+            return Some(self.skeleton.terms.constant(size.into(), 64));
+        }
+        let (length, truth) = (self.length(object), self.skeleton.terms.truth(true));
+        let size = self.read(way, &mut None, length, truth, site);
+        Some(self.skeleton.terms.cast(Cast::ZeroExtend, size, 64))
+    }
+
     fn is_visible_slot(&self, slot: u32) -> bool {
         self.skeleton.objects[slot as usize].kind == ObjectKind::Slot
     }
@@ -477,6 +502,10 @@ impl Unfolder<'_> {
                 _ => found,
             });
             let writes = change(self, way, &mut node, Found { place, condition, value: found });
+            // What writes the value that is there can race.
+            if !way.sequential && !self.skeleton.terms.is_false(writes) {
+                self.written.insert(place.object);
+            }
             self.note_access(way, node, place, happens, writes, accessing);
         }
         if is_step {

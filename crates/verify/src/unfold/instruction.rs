@@ -166,6 +166,13 @@ impl Unfolder<'_> {
                 self.free(&mut here.way, address, site);
                 None
             }
+            Op::SizeOf { address } => {
+                let address = self.operand(here, *address);
+                match self.block_size(&mut here.way, address, site) {
+                    Some(size) => Some(size),
+                    None => return self.refuse(here, site, "the size of a block of many"),
+                }
+            }
             Op::Call { callee, args } => {
                 let Some(function) = self.callee(here, site, callee) else {
                     return self.refuse(here, site, "a call of a function that depends on data");

@@ -29,7 +29,9 @@ fn chosen(op: &Op) -> Vec<RegisterId> {
     let operands = match op {
         Op::Call { callee: Callee::Indirect(operand), .. }
         | Op::Fork { callee: Callee::Indirect(operand), .. } => vec![Some(*operand)],
-        Op::Free { address: operand } | Op::Join { thread: operand } => vec![Some(*operand)],
+        Op::Free { address: operand }
+        | Op::SizeOf { address: operand }
+        | Op::Join { thread: operand } => vec![Some(*operand)],
         Op::Acquire { lock, .. } | Op::Release { lock, .. } => vec![at(lock)],
         Op::Wait { lock, cond, .. } => vec![at(lock), at(cond)],
         Op::Signal { cond } | Op::Broadcast { cond } => vec![at(cond)],

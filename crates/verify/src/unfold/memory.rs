@@ -100,31 +100,28 @@ impl Unfolder<'_> {
         assemble(&mut self.skeleton.terms, &pieces)
     }
 
-    /// That a value is made of memory that was not initialised.
-    pub(super) fn is_indeterminate(&mut self, term: Term) -> Term {
+    /// Whether a word of memory has parts that were not initialised. Only what makes bytes a word
+    /// is looked at: what was computed has been read before.
+    pub(super) fn is_determinate(&self, word: Term) -> bool {
         if self.indeterminate.is_empty() {
-            return self.skeleton.terms.truth(false);
+            return true;
         }
-        match self.skeleton.terms.op(term) {
-            Op::Symbol(_) => {
-                let is_unknown = self.indeterminate.contains(&term);
-                self.skeleton.terms.truth(is_unknown)
+        let mut open = vec![word];
+        for _ in 0..MOST_PARTS {
+            let Some(term) = open.pop() else { return true };
+            match self.skeleton.terms.op(term) {
+                Op::Symbol(_) if self.indeterminate.contains(&term) => return false,
+                Op::Ite(_, a, b) | Op::Binary(_, a, b) => open.extend([a, b]),
+                Op::Cast(_, inner) => open.push(inner),
+                Op::Symbol(_) | Op::Constant(_) | Op::Address { .. } => (),
             }
-            Op::Ite(condition, then, otherwise) => {
-                let then = self.is_indeterminate(then);
-                let otherwise = self.is_indeterminate(otherwise);
-                self.skeleton.terms.ite(condition, then, otherwise)
-            }
-            Op::Binary(_, a, b) => {
-                let a = self.is_indeterminate(a);
-                let b = self.is_indeterminate(b);
-                self.skeleton.terms.or(a, b)
-            }
-            Op::Cast(_, inner) => self.is_indeterminate(inner),
-            Op::Constant(_) | Op::Address { .. } => self.skeleton.terms.truth(false),
         }
+        true
     }
 }
+
+/// A word of eight bytes has so many parts.
+const MOST_PARTS: usize = 64;
 
 /// The byte of `then` if the condition is true, else that of `otherwise`.
 pub(super) fn choose(terms: &mut Terms, condition: Term, then: Piece, otherwise: Piece) -> Piece {

@@ -108,7 +108,7 @@ pub(crate) struct Made {
 /// What an earlier unfolding has shown: it only ever grows.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Known {
-    /// Objects that several threads access, by their keys.
+    /// Objects that several threads access, and at least one of them writes, by their keys.
     pub(crate) shared: FxHashSet<u64>,
     /// Objects whose life ends.
     pub(crate) ends: FxHashSet<u64>,
@@ -179,6 +179,8 @@ struct Unfolder<'p> {
     instances: FxHashMap<(u64, Site), u32>,
     /// By object, the threads that access it beside others.
     users: FxHashMap<u32, BTreeSet<usize>>,
+    /// Objects to which a thread writes beside others.
+    written: FxHashSet<u32>,
     seen: Known,
     /// The place that the symbol of a read stands for.
     reads_of: FxHashMap<Term, Place>,
@@ -228,6 +230,7 @@ impl<'p> Unfolder<'p> {
             objects: FxHashMap::default(),
             instances: FxHashMap::default(),
             users: FxHashMap::default(),
+            written: FxHashSet::default(),
             seen: Known::default(),
             reads_of: FxHashMap::default(),
             indeterminate: FxHashSet::default(),
@@ -287,7 +290,8 @@ impl<'p> Unfolder<'p> {
         });
         self.end_all();
         for (&object, users) in &self.users {
-            if users.len() > 1 {
+            // What only `main` writes, before its first fork, all threads know as it is then.
+            if users.len() > 1 && self.written.contains(&object) {
                 self.seen.shared.insert(self.skeleton.objects[object as usize].key);
             }
         }
@@ -561,6 +565,6 @@ impl<'p> Unfolder<'p> {
     fn is_too_large(&mut self) -> bool {
         self.skeleton.instructions += 1;
         self.skeleton.instructions > self.bounds.instructions
-            || self.skeleton.instructions.is_multiple_of(1024) && self.bounds.limits.is_over()
+            || self.skeleton.instructions.is_multiple_of(64) && self.bounds.limits.is_over()
     }
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use foretrace_program::{Block, BlockId, FunctionId, RegisterId, Site};
 use foretrace_words::BinaryOp;
+use rustc_hash::FxHashSet;
 
 use super::Unfolder;
 use super::memory::{Memory, Piece, choose};
@@ -178,10 +179,10 @@ impl Way {
             return;
         }
         let path = terms.conjuncts(self.path);
-        let mut is_refuted = |condition: Term| {
-            let parts = terms.conjuncts(condition);
-            parts.into_iter().any(|part| path.binary_search(&terms.not(part)).is_ok())
-                || is_seeded(Fault::ExchangeFails)
+        let refuted: FxHashSet<Term> = path.into_iter().map(|part| terms.not(part)).collect();
+        let is_refuted = |condition: Term| {
+            let is_refuted = terms.conjuncts(condition).iter().any(|part| refuted.contains(part));
+            is_refuted || is_seeded(Fault::ExchangeFails)
         };
         if self.maybes.iter().any(|&condition| is_refuted(condition)) {
             Rc::make_mut(&mut self.maybes).retain(|&condition| !is_refuted(condition));
@@ -466,6 +467,7 @@ impl Unfolder<'_> {
                 None => {
                     let unknown = self.skeleton.terms.symbol(8 * place.size);
                     self.indeterminate.insert(unknown);
+                    self.arbitrary.insert(unknown);
                     self.indeterminate_words.insert(place, unknown);
                     unknown
                 }
