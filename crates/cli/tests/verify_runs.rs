@@ -113,6 +113,7 @@ fn files_are_known() {
         check("examples/runs/whole-file.c", "", &arguments, 0, PROVED);
     }
     check("examples/runs/whole-file.c", "-DWRONG", file, 1, "bug: assertion violated: main");
+    check("examples/runs/closed-number.c", "", "", 3, "inconclusive:");
 }
 
 /// What functions of the C library do that programs ask for numbers, texts and the time.
