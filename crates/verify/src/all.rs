@@ -7,11 +7,12 @@ use foretrace_program::{Program, Violation};
 use foretrace_solve::{Bit, Outcome};
 
 use crate::compose::formula::Formula;
+use crate::questions::told;
 use crate::skeleton::Why;
 use crate::terms::Term;
 use crate::unfold::Bounds;
 use crate::witness::{Diverged, Moment};
-use crate::{MOST_WAITS, Open, Options, Round, told, waits_for_signals};
+use crate::{MOST_WAITS, Open, Options, Round, waits_for_signals};
 
 /// All violations of a program up to a bound, one by one: `None` if that could not be decided.
 /// For tests: they compare it with exhaustive exploration.

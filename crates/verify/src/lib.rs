@@ -40,17 +40,16 @@ use std::time::Instant;
 
 use foretrace_program::run::Undefined;
 use foretrace_program::{BlockId, FunctionId, LockError, Program, Site, Violation};
-use foretrace_solve::{Limits, Outcome};
+use foretrace_solve::Limits;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use compose::addresses::used_as_numbers;
 use compose::cells::{connect, split};
 use compose::formula::Formula;
 use compose::order::Order;
 use compose::races::Races;
 use compose::stuck::{Stuck, is_too_large};
 use questions::{PATIENCE, Questions};
-use skeleton::{Object, ObjectKind, Skeleton, Why};
+use skeleton::{Object, ObjectKind, Skeleton};
 use terms::Term;
 use unfold::{Bounds, Guesses, unfold};
 use walk::Walks;
@@ -350,8 +349,17 @@ fn unfold_and_ask(program: &Program, options: &Options, walks: &mut Walks) -> (R
             Verdict::UpTo { .. } | Verdict::Unknown(_)
                 if options.unwind.is_none() && !loops.is_empty() => {}
             // What a smaller bound has shown still holds.
-            Verdict::Unknown(_) if last.is_some() && !round.waits_again.get() => {
-                return (last.expect("there is one"), bounds);
+            Verdict::Unknown(ref beyond) if last.is_some() && !round.waits_again.get() => {
+                let mut last = last.expect("there is one");
+                match &mut last.verdict {
+                    Verdict::UpTo { open, .. } | Verdict::Unknown(open) => {
+                        open.extend(beyond.iter().cloned());
+                        open.sort();
+                        open.dedup();
+                    }
+                    Verdict::Bug(_) | Verdict::Proved => {}
+                }
+                return (last, bounds);
             }
             Verdict::Unknown(_) if round.waits_again.get() && options.unwind.is_none() => {
                 let enough = waits_for_signals(&round.skeleton);
@@ -545,57 +553,4 @@ impl<'p> Round<'p> {
         reasons.dedup();
         reasons
     }
-
-    /// How far the answer reaches if nothing is wrong up to the exits; and the loops whose bound is
-    /// too small.
-    fn reach(&self, formula: &mut Formula) -> (Verdict, Loops) {
-        let undefined =
-            self.skeleton.checks.iter().filter(|check| self.options.leaves_open(&check.what));
-        let undefined = undefined.map(|check| {
-            let what = check.what.describe(self.program);
-            (check.guard, Why::Undefined(what), check.what.site())
-        });
-        let exits =
-            self.skeleton.exits.iter().map(|exit| (exit.guard, exit.why.clone(), Some(exit.site)));
-        let exits: Vec<(Term, Why, Option<Site>)> = exits.chain(undefined).collect();
-        let guards: Vec<Term> = exits.iter().map(|(guard, ..)| *guard).collect();
-        match formula.can_be(&guards, &self.limits()) {
-            Outcome::Interrupted => return (self.out_of_time(), Loops::new()),
-            Outcome::Satisfiable => (),
-            Outcome::Unsatisfiable => {
-                let verdict = match used_as_numbers(&self.skeleton.terms, &self.cells) {
-                    true => Self::unknown("the program uses an address as a number"),
-                    false => Verdict::Proved,
-                };
-                return (verdict, Loops::new());
-            }
-        }
-        let values = formula.values();
-        let open = exits.iter().filter(|(guard, ..)| values[guard.index()] == 1);
-        let mut reasons: Vec<Open> = open.clone().map(|(_, why, site)| told(why, *site)).collect();
-        reasons.sort();
-        reasons.dedup();
-        let loops = open.clone().filter(|(_, why, _)| *why == Why::Loop);
-        let loops = loops.filter_map(|(.., site)| *site);
-        let mut loops: Loops = loops.map(|site| (site.function, site.block)).collect();
-        loops.sort();
-        loops.dedup();
-        if open.clone().any(|(_, why, _)| *why != Why::Loop) {
-            return (Verdict::Unknown(reasons), loops);
-        }
-        let bound = self.options.unwind.unwrap_or(FIRST_BOUND);
-        (Verdict::UpTo { bound, open: reasons }, loops)
-    }
-}
-
-/// An exit in words.
-fn told(why: &Why, site: Option<Site>) -> Open {
-    let reason = match why {
-        Why::Loop => "this loop may go on".to_string(),
-        Why::Recursion => "calls are nested too deeply".to_string(),
-        Why::Size => "there is too much code to unfold".to_string(),
-        Why::Undefined(what) => format!("this may happen, and nobody asks about it: {what}"),
-        Why::Unsupported(what) => format!("not supported: {what}"),
-    };
-    Open { reason, site }
 }

@@ -1,17 +1,19 @@
 //! What is asked of one unfolding: can a check fail, can all threads be stuck, can two accesses
-//! race?
+//! race? And if not, how far does that reach?
 //!
 //! **Computes.** The answers, in rounds of growing patience: a hard proof about assertions does not
 //! keep a race from being found.
 
+use foretrace_program::Site;
 use foretrace_solve::{Bit, Limits, Outcome};
 
+use crate::compose::addresses::used_as_numbers;
 use crate::compose::formula::Formula;
 use crate::compose::stuck::Stuck;
-use crate::skeleton::Check;
+use crate::skeleton::{Check, Why};
 use crate::terms::Term;
 use crate::witness::Moment;
-use crate::{Round, Verdict};
+use crate::{FIRST_BOUND, Loops, Open, Round, Verdict};
 
 /// So many conflicts a question may take, in one round after the other.
 pub(crate) const PATIENCE: [Option<u64>; 4] = [Some(3_000), Some(30_000), Some(300_000), None];
@@ -105,4 +107,77 @@ impl Round<'_> {
         }
         None
     }
+
+    /// How far the answer reaches if nothing is wrong up to the exits; and the loops whose bound is
+    /// too small.
+    pub(crate) fn reach(&self, formula: &mut Formula) -> (Verdict, Loops) {
+        let undefined =
+            self.skeleton.checks.iter().filter(|check| self.options.leaves_open(&check.what));
+        let undefined = undefined.map(|check| {
+            let what = check.what.describe(self.program);
+            (check.guard, Why::Undefined(what), check.what.site())
+        });
+        let exits =
+            self.skeleton.exits.iter().map(|exit| (exit.guard, exit.why.clone(), Some(exit.site)));
+        let exits: Vec<(Term, Why, Option<Site>)> = exits.chain(undefined).collect();
+        let guards: Vec<Term> = exits.iter().map(|(guard, ..)| *guard).collect();
+        match formula.can_be(&guards, &self.limits()) {
+            Outcome::Interrupted => return (self.out_of_time(), Loops::new()),
+            Outcome::Satisfiable => (),
+            Outcome::Unsatisfiable => {
+                let verdict = match used_as_numbers(&self.skeleton.terms, &self.cells) {
+                    true => Self::unknown("the program uses an address as a number"),
+                    false => Verdict::Proved,
+                };
+                return (verdict, Loops::new());
+            }
+        }
+        let passes_loop = |(_, why, _): &&(Term, Why, Option<Site>)| *why == Why::Loop;
+        let reached = |formula: &Formula| -> Vec<(Term, Why, Option<Site>)> {
+            let values = formula.values();
+            exits.iter().filter(|(guard, ..)| values[guard.index()] == 1).cloned().collect()
+        };
+        let open = reached(formula);
+        let loops = open.iter().filter(passes_loop).filter_map(|(.., site)| *site);
+        let mut loops: Loops = loops.map(|site| (site.function, site.block)).collect();
+        loops.sort();
+        loops.dedup();
+        if !open.iter().all(|exit| passes_loop(&exit)) {
+            return (Verdict::Unknown(reasons(&open)), loops);
+        }
+        // Is the bound all that is in the way?
+        let others = exits.iter().filter(|exit| !passes_loop(exit));
+        let others: Vec<Term> = others.map(|(guard, ..)| *guard).collect();
+        if !others.is_empty() {
+            match formula.can_be(&others, &self.limits()) {
+                Outcome::Interrupted => return (self.out_of_time(), Loops::new()),
+                Outcome::Satisfiable => {
+                    return (Verdict::Unknown(reasons(&reached(formula))), loops);
+                }
+                Outcome::Unsatisfiable => (),
+            }
+        }
+        let bound = self.options.unwind.unwrap_or(FIRST_BOUND);
+        (Verdict::UpTo { bound, open: reasons(&open) }, loops)
+    }
+}
+
+/// Exits in words, each once.
+fn reasons(exits: &[(Term, Why, Option<Site>)]) -> Vec<Open> {
+    let mut reasons: Vec<Open> = exits.iter().map(|(_, why, site)| told(why, *site)).collect();
+    reasons.sort();
+    reasons.dedup();
+    reasons
+}
+
+/// An exit in words.
+pub(crate) fn told(why: &Why, site: Option<Site>) -> Open {
+    let reason = match why {
+        Why::Loop => "this loop may go on".to_string(),
+        Why::Recursion => "calls are nested too deeply".to_string(),
+        Why::Size => "there is too much code to unfold".to_string(),
+        Why::Undefined(what) => format!("this may happen, and nobody asks about it: {what}"),
+        Why::Unsupported(what) => format!("not supported: {what}"),
+    };
+    Open { reason, site }
 }

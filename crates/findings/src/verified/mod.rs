@@ -122,7 +122,7 @@ impl Verified<'_> {
                 writeln!(writer, "proved: {scope} {}", excluded.join(", or "))
             }
             Verdict::UpTo { bound, open } => {
-                writeln!(writer, "no bug up to bound {bound}; these loops may go on beyond it:")?;
+                writeln!(writer, "no bug up to bound {bound}; open beyond it:")?;
                 self.write_open(open, writer)
             }
             Verdict::Unknown(open) => {
