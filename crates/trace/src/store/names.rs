@@ -37,7 +37,7 @@ impl Names {
             self.numbered += 1;
         } else {
             if 2 * (new - self.numbered + 1) > self.index.len() {
-                self.grow();
+                self.rebuild((2 * self.index.len()).max(8));
             }
             let place = self.place(name);
             if self.index[place] != EMPTY {
@@ -72,8 +72,8 @@ impl Names {
         place
     }
 
-    fn grow(&mut self) {
-        let size = (2 * self.index.len()).max(8);
+    /// Makes an index of so many places.
+    fn rebuild(&mut self, size: usize) {
         self.index = vec![EMPTY; size];
         for number in self.numbered..self.len() {
             let place = self.place(self.get(number));
@@ -87,10 +87,7 @@ impl Names {
             self.text.truncate(count.checked_sub(1).map_or(0, |last| self.ends[last]));
             self.ends.truncate(count);
             self.numbered = self.numbered.min(count);
-            self.index.clear();
-            while self.index.len() < 2 * (count - self.numbered) {
-                self.grow();
-            }
+            self.rebuild((2 * (count - self.numbered)).next_power_of_two());
         }
     }
 
@@ -153,14 +150,16 @@ mod tests {
 
     #[test]
     fn the_last_names_can_be_forgotten() {
-        for all in [["r0", "r1", "x", "y", "r7"], ["x", "r0", "y", "z", "r1"]] {
+        let many: Vec<String> = (0..40).map(|number| format!("x{number}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        for all in [&["r0", "r1", "x", "y", "r7"], &["x", "r0", "y", "z", "r1"], &many[..]] {
             for count in 0..=all.len() {
                 let (mut cut, mut short) = (Names::default(), Names::default());
                 all.iter().for_each(|name| _ = cut.intern(name));
                 all[..count].iter().for_each(|name| _ = short.intern(name));
                 cut.truncate(count);
                 assert_eq!(cut, short);
-                for name in all {
+                for &name in all {
                     assert_eq!(cut.find(name), short.find(name));
                     assert_eq!(cut.intern(name), short.intern(name));
                 }
