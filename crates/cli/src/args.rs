@@ -222,8 +222,8 @@ pub(crate) struct VerifyArguments {
     #[arg(value_name = "FILE", required_unless_present = "flags")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// What to look for [default: race,lock,assertion; for programs that use `__VERIFIER_*`
-    /// functions, assertion]; undefined behaviour counts as a violated assertion
+    /// What to look for [default: race,deadlock,lock,assertion; for programs that use
+    /// `__VERIFIER_*` functions, assertion]; undefined behaviour counts as a violated assertion
     #[arg(long, value_delimiter = ',', value_name = "PROPERTY,...", value_parser = verified_property())]
     pub(crate) check: Vec<Property>,
 

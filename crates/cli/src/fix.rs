@@ -40,12 +40,12 @@ pub(crate) fn run(arguments: &FixArguments) -> Result<Status, Failure> {
         output::to_stdout(|out| {
             writeln!(
                 out,
-                "no proposal: {id} depends on nothing that one thread reads and another one changes"
+                "no proposal: no lock around lines and no order of locks that fix knows fits {id}"
             )
         })?;
         return Ok(Status::Uncertain);
     }
-    output::to_stdout(|out| write(&proposals, id, out))?;
+    output::to_stdout(|out| write(&proposals, id, arguments.all, out))?;
     let mends = |proposal: &Proposal| proposal.tried.as_ref().is_ok_and(|tried| tried.mends);
     Ok(if proposals.iter().any(mends) { Status::Nothing } else { Status::Uncertain })
 }
@@ -99,19 +99,27 @@ fn from_trace(
         .hint(format_args!("with these options predict finds {known}")))
 }
 
-fn write(proposals: &[Proposal], id: &str, out: &mut dyn Write) -> io::Result<()> {
+fn write(proposals: &[Proposal], id: &str, all: bool, out: &mut dyn Write) -> io::Result<()> {
     let mends = |proposal: &&Proposal| proposal.tried.as_ref().is_ok_and(|tried| tried.mends);
-    match proposals.iter().filter(mends).count() {
+    let useful = proposals.iter().filter(mends).count();
+    match useful {
         0 => writeln!(out, "no change that was tried mends {id}")?,
         1 => writeln!(out, "1 change mends {id} in all reorderings of the recorded run")?,
         n => writeln!(out, "{n} changes mend {id} in all reorderings of the recorded run")?,
     }
-    for (number, proposal) in proposals.iter().enumerate() {
+    let shown = if all || useful == 0 { proposals.len() } else { useful };
+    // Those that mend stand first.
+    for (number, proposal) in proposals.iter().enumerate().take(shown) {
         writeln!(out, "\n{}. {}", number + 1, proposal.what)?;
         match &proposal.tried {
             Ok(tried) => write_tried(tried, id, out)?,
             Err(why) => writeln!(out, "   not tried: {why}")?,
         }
+    }
+    match proposals.len() - shown {
+        0 => {}
+        1 => writeln!(out, "\n1 more change does not mend it, or cannot be tried (--all)")?,
+        n => writeln!(out, "\n{n} more changes do not mend it, or cannot be tried (--all)")?,
     }
     writeln!(out, "\nNothing was changed. Record the changed program to be sure.")
 }

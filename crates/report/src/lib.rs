@@ -56,7 +56,7 @@ pub use source::{CallFrame, Origin, SourceFile};
 pub use stable::SourceLines;
 pub use standing::{Standing, Suppression, ToldBugs};
 pub use suppress::Suppressions;
-pub use text::{Style, in_order, write_explanation, write_finding, write_text};
+pub use text::{Style, function_in_short, in_order, write_explanation, write_finding, write_text};
 pub use topics::{TOPICS, Topic};
 pub use tsan::write_tsan;
 
