@@ -6,7 +6,8 @@ use std::path::Path;
 use foretrace_findings::{Proposal, Tried, propose, recalled_violation};
 use foretrace_predict::{Options, predict};
 use foretrace_report::{Recalled, read_json};
-use foretrace_trace::Trace;
+use foretrace_trace::provenance::Recorded;
+use foretrace_trace::{Provenance, Trace};
 use foretrace_verdict::Violation;
 
 use crate::args::FixArguments;
@@ -47,7 +48,18 @@ pub(crate) fn run(arguments: &FixArguments) -> Result<Status, Failure> {
     }
     output::to_stdout(|out| write(&proposals, id, arguments.all, out))?;
     let mends = |proposal: &Proposal| proposal.tried.as_ref().is_ok_and(|tried| tried.mends);
-    Ok(if proposals.iter().any(mends) { Status::Nothing } else { Status::Uncertain })
+    if proposals.iter().any(mends) {
+        return Ok(Status::Nothing);
+    }
+    if trace.provenance().contains(&(Provenance::Recorded(Recorded::Deadlocked), 1)) {
+        output::to_stdout(|out| {
+            writeln!(
+                out,
+                "The recorded run itself deadlocked; of one that did not (--seed), more can be tried."
+            )
+        })?;
+    }
+    Ok(Status::Uncertain)
 }
 
 /// The finding of a JSON report; `None` if the file is none.
@@ -137,7 +149,11 @@ fn write_tried(tried: &Tried, id: &str, out: &mut dyn Write) -> io::Result<()> {
         what => writeln!(out, "   {label}: {}", what.join("; ")),
     };
     list("removes", &tried.removes)?;
-    list("remains", &tried.remains)?;
+    // What is not removed remains: many say no more than their number.
+    match tried.remains.len() {
+        0..=2 => list("remains", &tried.remains)?,
+        n => list("remains", &[format!("the other {n} findings")])?,
+    }
     list("adds", &tried.adds)?;
     writeln!(out, "   {}", tried.deadlock.in_words())?;
     if tried.undecided > 0 {

@@ -50,7 +50,7 @@ pub use lines::write_lines;
 pub use operation::{Access, EffectKind, Operation};
 pub use picture::{Effect, MemoryPlace, Picture, Reordering};
 pub use provenance::{in_words, kept_in_words};
-pub use read::{ReadError, Recalled, read_json};
+pub use read::{ReadError, Recalled, RecalledRun, read_json};
 pub use sarif::write_sarif;
 pub use source::{CallFrame, Origin, SourceFile};
 pub use stable::SourceLines;

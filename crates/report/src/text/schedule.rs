@@ -336,8 +336,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where columns of these widths begin, and the last one ends: all as wide as the widest if there is
-/// room for that, else as wide as needed, else so that as little as possible is cut.
+/// Where columns of these widths begin, and the last one ends: all as wide as the widest if there
+/// is room for that, else as wide as needed, else so that as little as possible is cut.
 fn starts_of(needed: &[usize], room: usize) -> (Vec<usize>, usize) {
     let (widest, count) = (needed.iter().max().copied().unwrap_or(0), needed.len());
     if (widest + GAP) * count <= room {
