@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  foretrace cc -g -pthread bank.c -o bank     compile for recording
+  foretrace cc -pthread bank.c -o bank        compile for recording
   foretrace test -- ./bank                    find bugs, and replay each
   foretrace test --json r.json -- ./bank      keep the report, then:
   foretrace replay r.json#race-1 --gdb -- ./bank
