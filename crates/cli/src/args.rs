@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  foretrace cc -g -pthread bank.c -o bank     compile for recording
+  foretrace cc -pthread bank.c -o bank        compile for recording
   foretrace test -- ./bank                    find bugs, and replay each
   foretrace test --json r.json -- ./bank      keep the report, then:
   foretrace replay r.json#race-1 --gdb -- ./bank
@@ -222,8 +222,8 @@ pub(crate) struct VerifyArguments {
     #[arg(value_name = "FILE", required_unless_present = "flags")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// What to look for [default: race,lock,assertion; for programs that use `__VERIFIER_*`
-    /// functions, assertion]; undefined behaviour counts as a violated assertion
+    /// What to look for [default: race,deadlock,lock,assertion; for programs that use
+    /// `__VERIFIER_*` functions, assertion]; undefined behaviour counts as a violated assertion
     #[arg(long, value_delimiter = ',', value_name = "PROPERTY,...", value_parser = verified_property())]
     pub(crate) check: Vec<Property>,
 

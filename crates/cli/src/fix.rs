@@ -6,7 +6,8 @@ use std::path::Path;
 use foretrace_findings::{Proposal, Tried, propose, recalled_violation};
 use foretrace_predict::{Options, predict};
 use foretrace_report::{Recalled, read_json};
-use foretrace_trace::Trace;
+use foretrace_trace::provenance::Recorded;
+use foretrace_trace::{Provenance, Trace};
 use foretrace_verdict::Violation;
 
 use crate::args::FixArguments;
@@ -40,14 +41,25 @@ pub(crate) fn run(arguments: &FixArguments) -> Result<Status, Failure> {
         output::to_stdout(|out| {
             writeln!(
                 out,
-                "no proposal: {id} depends on nothing that one thread reads and another one changes"
+                "no proposal: no lock around lines and no order of locks that fix knows fits {id}"
             )
         })?;
         return Ok(Status::Uncertain);
     }
-    output::to_stdout(|out| write(&proposals, id, out))?;
+    output::to_stdout(|out| write(&proposals, id, arguments.all, out))?;
     let mends = |proposal: &Proposal| proposal.tried.as_ref().is_ok_and(|tried| tried.mends);
-    Ok(if proposals.iter().any(mends) { Status::Nothing } else { Status::Uncertain })
+    if proposals.iter().any(mends) {
+        return Ok(Status::Nothing);
+    }
+    if trace.provenance().contains(&(Provenance::Recorded(Recorded::Deadlocked), 1)) {
+        output::to_stdout(|out| {
+            writeln!(
+                out,
+                "The recorded run itself deadlocked; of one that did not (--seed), more can be tried."
+            )
+        })?;
+    }
+    Ok(Status::Uncertain)
 }
 
 /// The finding of a JSON report; `None` if the file is none.
@@ -99,19 +111,27 @@ fn from_trace(
         .hint(format_args!("with these options predict finds {known}")))
 }
 
-fn write(proposals: &[Proposal], id: &str, out: &mut dyn Write) -> io::Result<()> {
+fn write(proposals: &[Proposal], id: &str, all: bool, out: &mut dyn Write) -> io::Result<()> {
     let mends = |proposal: &&Proposal| proposal.tried.as_ref().is_ok_and(|tried| tried.mends);
-    match proposals.iter().filter(mends).count() {
+    let useful = proposals.iter().filter(mends).count();
+    match useful {
         0 => writeln!(out, "no change that was tried mends {id}")?,
         1 => writeln!(out, "1 change mends {id} in all reorderings of the recorded run")?,
         n => writeln!(out, "{n} changes mend {id} in all reorderings of the recorded run")?,
     }
-    for (number, proposal) in proposals.iter().enumerate() {
+    let shown = if all || useful == 0 { proposals.len() } else { useful };
+    // Those that mend stand first.
+    for (number, proposal) in proposals.iter().enumerate().take(shown) {
         writeln!(out, "\n{}. {}", number + 1, proposal.what)?;
         match &proposal.tried {
             Ok(tried) => write_tried(tried, id, out)?,
             Err(why) => writeln!(out, "   not tried: {why}")?,
         }
+    }
+    match proposals.len() - shown {
+        0 => {}
+        1 => writeln!(out, "\n1 more change does not mend it, or cannot be tried (--all)")?,
+        n => writeln!(out, "\n{n} more changes do not mend it, or cannot be tried (--all)")?,
     }
     writeln!(out, "\nNothing was changed. Record the changed program to be sure.")
 }
@@ -129,7 +149,11 @@ fn write_tried(tried: &Tried, id: &str, out: &mut dyn Write) -> io::Result<()> {
         what => writeln!(out, "   {label}: {}", what.join("; ")),
     };
     list("removes", &tried.removes)?;
-    list("remains", &tried.remains)?;
+    // What is not removed remains: many say no more than their number.
+    match tried.remains.len() {
+        0..=2 => list("remains", &tried.remains)?,
+        n => list("remains", &[format!("the other {n} findings")])?,
+    }
     list("adds", &tried.adds)?;
     writeln!(out, "   {}", tried.deadlock.in_words())?;
     if tried.undecided > 0 {

@@ -24,10 +24,10 @@ pub(crate) fn style(on_stderr: Option<bool>) -> Style {
     Style { width, color: is_terminal && !no_color, ..Style::default() }
 }
 
-/// How many lines the terminal shows that standard output is.
+/// How many lines the terminal shows that standard output is, if it says so.
 pub(crate) fn lines() -> Option<usize> {
     let size = size(io::stdout().as_raw_fd()).filter(|_| io::stdout().is_terminal())?;
-    Some(size.ws_row.into())
+    Some(size.ws_row.into()).filter(|&lines| lines > 0)
 }
 
 fn size(descriptor: i32) -> Option<libc::winsize> {
@@ -36,5 +36,5 @@ fn size(descriptor: i32) -> Option<libc::winsize> {
         let mut size: libc::winsize = std::mem::zeroed();
         (libc::ioctl(descriptor, libc::TIOCGWINSZ, &mut size), size)
     };
-    (status == 0 && size.ws_col > 0 && size.ws_row > 0).then_some(size)
+    (status == 0).then_some(size)
 }

@@ -77,7 +77,7 @@ impl Deadlock {
     }
 }
 
-/// Proposals that mend a violation, the best first. None if no data that threads share led to it.
+/// Proposals that mend a violation, the best first.
 pub fn propose(
     trace: &Trace,
     violation: &Violation,
@@ -205,6 +205,7 @@ impl Predicted {
 fn in_words(report: &Report, finding: &foretrace_report::Finding) -> String {
     let mut places: Vec<String> = report.locations(finding).map(Location::in_short).collect();
     places.dedup();
-    let object = finding.object.as_deref().map_or(String::new(), |name| format!(" on {name}"));
+    let name = finding.place.as_deref().or(finding.object.as_deref());
+    let object = name.map_or(String::new(), |name| format!(" on {name}"));
     format!("{}{object} at {}", finding.kind.name(), places.join(", "))
 }

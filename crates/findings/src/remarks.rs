@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use foretrace_predict::{NotAsked, Prediction, Unanswered};
 use foretrace_report as report;
 use foretrace_report::Reason;
-use foretrace_trace::{Channels, Dependences, EventId, Op, ThreadId, Trace, ops};
+use foretrace_trace::{Channels, Dependences, EventId, Op, Provenance, ThreadId, Trace, ops};
 use foretrace_verdict::{Certainty, Model, Property};
 
 /// How many accesses are taken as sequentially consistent though their memory order is weaker.
@@ -37,7 +37,7 @@ pub(crate) fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
             let (names, have) = (names(trace, threads), have(threads));
             (false, format!("stuck states: {names} {have} neither events nor a fork"))
         }
-        NotAsked::NoAssertions => (true, "the trace has no assertions".into()),
+        NotAsked::NoAssertions => (true, no_assertions(trace).into()),
         NotAsked::LateUses(count) => {
             let places = if *count == 1 { "place" } else { "places" };
             let sentence = format!(
@@ -55,6 +55,15 @@ pub(crate) fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
     };
     let reason = Reason { code: part.code(), sentence };
     report::NotAsked { property: part.property(), whole, reason }
+}
+
+/// Of a recorded program, the trace leaves out assertions that cannot fail on the recorded path.
+fn no_assertions(trace: &Trace) -> &'static str {
+    let mut facts = trace.provenance().iter();
+    match facts.any(|(fact, _)| matches!(fact, Provenance::Walked(_))) {
+        true => "the run executed no assertion that depends on memory which threads share",
+        false => "the trace has no assertions",
+    }
 }
 
 /// Why a candidate has no verdict.

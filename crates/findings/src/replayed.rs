@@ -3,7 +3,7 @@
 
 use foretrace_replay::{Operation, Outcome, Plan};
 use foretrace_report::{Evidence, Recalled};
-use foretrace_trace::{EventId, ImplicitFault, Trace};
+use foretrace_trace::{EventId, ImplicitFault, ThreadId, Trace};
 use foretrace_verdict::Violation;
 
 use crate::describe::operation;
@@ -14,14 +14,16 @@ pub fn recalled_violation(finding: &Recalled) -> Option<Violation> {
     Violation::of_kind(finding.kind, &events)
 }
 
-/// The schedule of a finding of a report, step by step; a run is all events of its thread from one
-/// to the other.
+/// The schedule of a finding of a report, step by step.
 pub fn recalled_schedule(trace: &Trace, finding: &Recalled) -> Vec<EventId> {
     let mut steps = Vec::new();
-    for &(first, last) in &finding.schedule {
-        let events = trace.thread_events(trace.thread_of(EventId(first)));
-        let within = events.iter().filter(|event| (first..=last).contains(&event.0));
-        steps.extend(within);
+    for run in &finding.schedule {
+        let mut threads = vec![trace.thread_of(EventId(run.first))];
+        let named = |name: &String| trace.threads().find(name).map(|index| ThreadId(index as u32));
+        threads.extend(run.with.iter().filter_map(named));
+        let last = run.last.min(trace.len() as u32 - 1);
+        let within = (run.first..=last).map(EventId);
+        steps.extend(within.filter(|&event| threads.contains(&trace.thread_of(event))));
     }
     steps
 }
@@ -103,5 +105,45 @@ fn confirmed_fault(fault: ImplicitFault) -> &'static str {
         ImplicitFault::Bounds => "an access outside of its object was about to happen",
         ImplicitFault::Freed => "a use after free was about to happen",
         ImplicitFault::Address => "an access to another address was about to happen",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foretrace_predict::{Options, predict};
+    use foretrace_report::{read_json, write_json};
+    use foretrace_verdict::Property;
+
+    use super::*;
+    use crate::trace::{Frame, report_trace};
+
+    #[test]
+    fn long_schedules_are_short_in_json() {
+        let turn = |thread: char, n: usize| {
+            format!("{thread}: acquire m\n{thread}: write x = {n}\n{thread}: release m\n")
+        };
+        let turns = |n: usize| ['a', 'b', 'c'].map(|thread| turn(thread, n)).concat();
+        let race = |line: usize| {
+            let thread =
+                |thread: char| format!("{thread}: write y{line} = 1 @ {thread}.c:{line}\n");
+            ['a', 'b'].map(thread).concat()
+        };
+        let half: String = (0..400).map(turns).collect();
+        let trace = [half.clone(), race(1), half.clone(), race(2), half, race(3)].concat();
+        let trace = foretrace_trace::text::parse(&trace).unwrap();
+        let options = Options { properties: vec![Property::Race], ..Options::default() };
+        let prediction = predict(&trace, &options, &()).unwrap();
+        let schedules: Vec<Vec<EventId>> =
+            prediction.findings.iter().map(|finding| finding.schedule.clone()).collect();
+        let mut frame = Frame::new(&options);
+        frame.path = Some("long.trace".to_string());
+        let mut json = Vec::new();
+        write_json(&report_trace(&trace, prediction, frame), &mut json).unwrap();
+        assert!(schedules.iter().map(Vec::len).sum::<usize>() > 10_000);
+        assert!(json.len() < 50_000, "{} bytes", json.len());
+        let recalled = read_json(&json).unwrap();
+        let again: Vec<Vec<EventId>> =
+            recalled.iter().map(|finding| recalled_schedule(&trace, finding)).collect();
+        assert_eq!(again, schedules);
     }
 }

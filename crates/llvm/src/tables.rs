@@ -439,8 +439,10 @@ fn demangle(name: &str) -> Option<String> {
     }
 }
 
-/// The name without tags such as `[abi:cxx11]`, which nobody writes in the source.
-fn without_tags(mut name: String) -> String {
+/// The name without tags such as `[abi:cxx11]` and namespaces without a name, which nobody writes
+/// in the source.
+fn without_tags(name: String) -> String {
+    let mut name = name.replace("(anonymous namespace)::", "");
     while let Some(start) = name.find("[abi:") {
         let end = name[start..].find(']').map_or(name.len(), |length| start + length + 1);
         name.replace_range(start..end, "");

@@ -5,6 +5,7 @@
 //! and a schedule of 50,000 steps does not become 200,000 lines.
 
 pub(crate) mod layout;
+mod runs;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -24,9 +25,9 @@ use crate::{
 /// The name and version of the format, the value of the field `schema`.
 pub const SCHEMA: &str = "foretrace-report/1";
 
-/// If the schedules of a report have more steps than this together, they are written as runs of one
-/// thread each, and steps inside of a run are not in the excerpt, unless the report asks for all
-/// steps: thousands of findings with tens of thousands of steps each would fill a disk.
+/// If the schedules of a report have more steps than this together, they are written as runs, and
+/// steps inside of a run are not in the excerpt, unless the report asks for all steps: thousands of
+/// findings with tens of thousands of steps each would fill a disk.
 const MOST_STEPS: usize = 10_000;
 
 /// Writes the report as JSON, with a line feed at the end.
@@ -84,15 +85,17 @@ impl<'a> Document<'a> {
         report.excerpt.iter().filter(|text| named.contains(&text.event)).collect()
     }
 
-    /// A schedule as runs of steps of one thread.
+    /// A schedule as runs. What has no recorded order has runs of one thread each.
     fn runs(&self, schedule: &[u32]) -> Vec<StepObject<'a>> {
-        let thread = |event: u32| self.thread_of[event as usize];
-        schedule
-            .chunk_by(|&a, &b| thread(a) == thread(b))
-            .map(|run| {
-                let (event, last) = (run[0], run[run.len() - 1]);
-                let through = (last != event).then_some(last);
-                StepObject { thread: self.thread_name(event), event, through }
+        let is_recorded = self.report.trace.subject == Subject::Trace;
+        let name = |&thread: &u32| self.report.trace.threads[thread as usize].as_str();
+        let runs = runs::runs(schedule, |event| self.thread_of[event as usize], !is_recorded);
+        runs.iter()
+            .map(|run| StepObject {
+                thread: self.thread_name(run.event),
+                event: run.event,
+                through: (run.through != run.event).then_some(run.through),
+                with: run.threads[1..].iter().map(name).collect(),
             })
             .collect()
     }
@@ -287,13 +290,16 @@ struct SideObject<'a> {
     locks_held: &'a [crate::Hold],
 }
 
-/// A step; with `through`, all steps of the thread from `event` to that one.
+/// A step; with `through`, all steps of the thread, and of those in `with`, from `event` to that
+/// one, in the recorded order.
 #[derive(Serialize)]
 struct StepObject<'a> {
     thread: &'a str,
     event: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     through: Option<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    with: Vec<&'a str>,
 }
 
 /// Which models find a bug.
@@ -482,8 +488,10 @@ impl Serialize for FindingObject<'_> {
         }
         object.serialize_field("context_switches", &finding.context_switches)?;
         if !document.in_runs {
-            let step =
-                |&event| StepObject { thread: document.thread_name(event), event, through: None };
+            let step = |&event| {
+                let thread = document.thread_name(event);
+                StepObject { thread, event, through: None, with: Vec::new() }
+            };
             object.serialize_field("schedule", &List(&finding.schedule, step))?;
         } else {
             object.serialize_field("schedule", &document.runs(&finding.schedule))?;

@@ -50,13 +50,16 @@ pub use lines::write_lines;
 pub use operation::{Access, EffectKind, Operation};
 pub use picture::{Effect, MemoryPlace, Picture, Reordering};
 pub use provenance::{in_words, kept_in_words};
-pub use read::{ReadError, Recalled, read_json};
+pub use read::{ReadError, Recalled, RecalledRun, read_json};
 pub use sarif::write_sarif;
 pub use source::{CallFrame, Origin, SourceFile};
 pub use stable::SourceLines;
 pub use standing::{Standing, Suppression, ToldBugs};
 pub use suppress::Suppressions;
-pub use text::{Style, in_order, write_explanation, write_finding, write_text, write_whole_story};
+pub use text::{
+    Style, function_in_short, in_order, write_explanation, write_finding, write_text,
+    write_whole_story,
+};
 pub use topics::{TOPICS, Topic};
 pub use tsan::write_tsan;
 

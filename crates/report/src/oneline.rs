@@ -73,11 +73,10 @@ pub(crate) fn message(report: &Report, finding: &Finding) -> String {
 /// `T1 is about to write x : 1 at a.c:3 (f)`
 pub(crate) fn side_in_words(report: &Report, finding: &Finding, side: &Side) -> String {
     let text = report.event(side.event);
-    let (thread, operation) = (report.thread_name(text), report.operation_in(finding, side.event));
-    let state = crate::text::state_in_words(finding, side);
+    let (thread, doing) = (report.thread_name(text), crate::text::doing(report, finding, side));
     let place = text.location.as_deref().map(Location::without_folders);
     let place = place.map_or(String::new(), |place| format!(" at {place}"));
-    format!("{thread} {state} {operation}{place}")
+    format!("{thread} {doing}{place}")
 }
 
 /// `real, confirmed by replay`

@@ -275,6 +275,11 @@ pub(crate) fn is_news(fact: &Provenance) -> bool {
     )
 }
 
+/// Whether a fact says how the recorded run ended.
+pub(crate) fn is_ending(fact: &Provenance) -> bool {
+    matches!(fact, Provenance::EndedBySignal(_) | Provenance::Recorded(Recorded::Deadlocked))
+}
+
 impl TraceInfo {
     /// How much is known of what was computed, in one line; `None` if the trace does not say.
     #[allow(clippy::wildcard_enum_match_arm)]

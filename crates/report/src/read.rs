@@ -19,8 +19,20 @@ pub struct Recalled {
     pub kind: Kind,
     /// The events that make it, and for a stuck state those at which the other threads are.
     pub events: Vec<u32>,
-    /// The schedule: event numbers, `(first, last)` of runs of one thread's events.
-    pub schedule: Vec<(u32, u32)>,
+    /// The schedule.
+    pub schedule: Vec<RecalledRun>,
+}
+
+/// A part of a schedule: all events of some threads from one event to another, in the recorded
+/// order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RecalledRun {
+    /// The first event, whose thread is one of them.
+    pub first: u32,
+    /// The last event.
+    pub last: u32,
+    /// The names of the other threads.
+    pub with: Vec<String>,
 }
 
 /// Why a report cannot be used.
@@ -82,6 +94,8 @@ struct EventObject {
 struct StepObject {
     event: u32,
     through: Option<u32>,
+    #[serde(default)]
+    with: Vec<String>,
 }
 
 /// The findings of a report.
@@ -107,7 +121,11 @@ pub fn read_json(text: &[u8]) -> Result<Vec<Recalled>, ReadError> {
         schedule: finding
             .schedule
             .into_iter()
-            .map(|step| (step.event, step.through.unwrap_or(step.event)))
+            .map(|StepObject { event, through, with }| RecalledRun {
+                first: event,
+                last: through.unwrap_or(event),
+                with,
+            })
             .collect(),
     };
     Ok(document.findings.into_iter().map(recall).collect())

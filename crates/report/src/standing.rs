@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use crate::text::ranked;
 use crate::{Certainty, Finding, Report};
 
 /// How a finding stands with its project.
@@ -102,9 +103,10 @@ impl Report {
         Some(format!("{} {}", finding.kind.name(), places.join(" ")))
     }
 
-    /// The findings that the user has to hear of.
+    /// The findings that the user has to hear of, the most certain and the worst first.
     pub fn open_findings(&self) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(|finding| finding.standing.counts())
+        let findings = ranked(self).into_iter().map(|(_, finding)| finding);
+        findings.filter(|finding| finding.standing.counts())
     }
 
     /// How many findings the user need not hear of, by reason: `2 suppressed, 1 known`.

@@ -5,6 +5,8 @@
 //! the end of the name; without them it may match anywhere in the name. Comments above an entry are
 //! its reason.
 
+use std::collections::BTreeSet;
+
 use foretrace_trace::Location;
 
 use crate::{Finding, Kind, Report, SourceLines, Standing, Suppression};
@@ -92,6 +94,7 @@ impl Suppressions {
     /// Marks the findings that an entry or the source suppresses.
     pub fn apply(&mut self, report: &mut Report) {
         let lines = SourceLines::new(report);
+        let mut notes = BTreeSet::new();
         let standings: Vec<Option<Suppression>> = report
             .findings
             .iter()
@@ -107,9 +110,19 @@ impl Suppressions {
                         in_source: false,
                     }
                 });
-                by_entry.or_else(|| marked(report, finding, &lines))
+                by_entry.or_else(|| {
+                    let suppression = marked(report, finding, &lines)?;
+                    if suppression.reason.is_none() {
+                        notes.insert(format!(
+                            "{}: `{MARK}` suppresses nothing without a reason behind it",
+                            suppression.by
+                        ));
+                    }
+                    suppression.reason.is_some().then_some(suppression)
+                })
             })
             .collect();
+        report.notes.extend(notes);
         for (finding, standing) in report.findings.iter_mut().zip(standings) {
             if let Some(suppression) = standing {
                 finding.standing = Standing::Suppressed(suppression);
@@ -209,38 +222,38 @@ fn is_match(pattern: &str, name: &str) -> bool {
 const MARK: &str = "foretrace: benign";
 
 /// The mark in the source at a side of a race or an atomicity violation: a comment on its line, or
-/// on the line above.
+/// on the line above. Without a reason it suppresses nothing.
 fn marked(report: &Report, finding: &Finding, lines: &SourceLines) -> Option<Suppression> {
     if !matches!(finding.kind, Kind::Race | Kind::Atomicity) {
         return None;
     }
-    finding.sides.iter().find_map(|side| {
+    let marks = finding.sides.iter().filter_map(|side| {
         let place = Location::parse(report.event(side.event).location.as_deref()?)?;
         let is_comment = |line: &str| {
             let line = line.trim_start();
             line.starts_with("//") || line.starts_with("/*") || line.starts_with('*')
         };
-        let (line, text) = [place.line, place.line.checked_sub(1)?]
+        let (line, reason) = [place.line, place.line.checked_sub(1)?]
             .into_iter()
             .filter_map(|line| Some((line, lines.line(place.file, line)?)))
-            .find(|&(line, text)| {
-                reason_of(text).is_some() && (line == place.line || is_comment(text))
-            })?;
+            .filter(|&(line, text)| line == place.line || is_comment(text))
+            .find_map(|(line, text)| Some((line, mark_of(text)?)))?;
         Some(Suppression {
             by: format!("{}:{line}", place.file),
             rule: MARK.to_string(),
-            reason: reason_of(text),
+            reason: (!reason.is_empty()).then(|| reason.to_string()),
             in_source: true,
         })
-    })
+    });
+    marks.min_by_key(|mark| mark.reason.is_none())
 }
 
-/// The reason behind a mark in a comment; a mark without a reason is none.
-fn reason_of(line: &str) -> Option<String> {
+/// The reason behind a mark in a comment, perhaps none: an empty one.
+fn mark_of(line: &str) -> Option<&str> {
     let (before, after) = line.split_once(MARK)?;
     let is_in_comment = before.contains("//") || before.contains("/*") || before.trim() == "*";
     let reason = after.split("*/").next().unwrap_or(after).trim_start_matches(':').trim();
-    (is_in_comment && !reason.is_empty()).then(|| reason.to_string())
+    is_in_comment.then_some(reason)
 }
 
 #[cfg(test)]
@@ -267,11 +280,11 @@ mod tests {
     }
 
     #[test]
-    fn marks_need_a_comment_and_a_reason() {
-        assert_eq!(reason_of("x++; // foretrace: benign a counter").unwrap(), "a counter");
-        assert_eq!(reason_of("/* foretrace: benign: may be off */ x++;").unwrap(), "may be off");
-        assert_eq!(reason_of("x++; // foretrace: benign"), None);
-        assert_eq!(reason_of("puts(\"foretrace: benign x\");"), None);
+    fn marks_need_a_comment() {
+        assert_eq!(mark_of("x++; // foretrace: benign a counter"), Some("a counter"));
+        assert_eq!(mark_of("/* foretrace: benign: may be off */ x++;"), Some("may be off"));
+        assert_eq!(mark_of("x++; // foretrace: benign"), Some(""));
+        assert_eq!(mark_of("puts(\"foretrace: benign x\");"), None);
     }
 
     #[test]

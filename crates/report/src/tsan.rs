@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use crate::oneline::{Spot, path, spot};
+use crate::text::{doing, is_blocked};
 use crate::{Finding, Kind, Origin, Report, Side, SideState};
 
 const RULE: &str = "==================";
@@ -80,12 +81,12 @@ impl Warning<'_> {
             false => format!(" (mutexes: {})", held.join(", ")),
         };
         if !matches!(self.finding.kind, Kind::Race | Kind::Atomicity) {
-            let state = match side.state {
-                SideState::Executed => "did",
-                SideState::Waiting => "waits in",
-                SideState::Next => "is at",
+            let doing = match is_blocked(self.finding, side) {
+                true => doing(self.report, self.finding, side),
+                false if side.state == SideState::Next => format!("is at {operation}"),
+                false => format!("did {operation}"),
             };
-            return format!("{} {state} {operation}{held}", capital(&by));
+            return format!("{} {doing}{held}", capital(&by));
         }
         let word = if text.operation.writes() { "write" } else { "read" };
         let word = if index == 0 { capital(word) } else { format!("Previous {word}") };

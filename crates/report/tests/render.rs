@@ -528,7 +528,7 @@ fn facts_become_words_in_the_report() {
     };
     expect![[r#"
         import: destroy of a lock that is held left out (2 times)
-        import: atomic operation of more than 8 bytes at a.c:3: the memory that it touches is not seen (1 time)
+        import: atomic operation of more than 8 bytes at a.c:3: the memory that it touches is not seen
         import: a line left out (4 times)
     "#]]
     .assert_eq(&told("import: "));

@@ -86,6 +86,10 @@ pub(crate) struct FixArguments {
     #[arg(long)]
     pub(crate) infer_regions: bool,
 
+    /// Also show the changes that do not mend the finding
+    #[arg(long)]
+    pub(crate) all: bool,
+
     #[command(flatten)]
     pub(crate) question: QuestionOptions,
 }

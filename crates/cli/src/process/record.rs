@@ -251,6 +251,7 @@ fn look(recording: &Path, command: &[OsString]) -> Result<(Header, Vec<String>),
     }
     if header.ending == 0 {
         let how = match header.flags & flags::ASSERTION_FAILED {
+            0 if interrupt::STOP.is_set() => "the interrupt ended the program",
             0 => "the program was killed or crashed",
             _ => "an assertion of the program failed",
         };

@@ -37,22 +37,44 @@ fn written(folder: &Folder, format: &str) -> String {
 #[test]
 fn lines_for_editors() {
     expect![[r#"
+        bank.c:5:5: error: deadlock: lock cycle over n, m: a waits to acquire n at bank.c:5:5 (pay); b waits to acquire m at bank.c:13:5 (show) [lock-cycle-1, real]
         bank.c:6:13: error: data race on balance: a is about to write balance : 1 at bank.c:6:13 (pay); b is about to read balance at bank.c:16:12 (show) [race-1, real]
-        bank.c:5:5: error: deadlock: lock cycle over n, m: a blocks at acquire n at bank.c:5:5 (pay); b blocks at acquire m at bank.c:13:5 (show) [lock-cycle-1, real]
     "#]].assert_eq(&written(&bank("format-lines"), "lines"));
 }
 
 #[test]
 fn annotations_of_github() {
     expect![[r#"
+        ::error file=bank.c,line=5,col=5,title=deadlock%3A lock cycle over n%2C m::deadlock: lock cycle over n, m: a waits to acquire n at bank.c:5:5 (pay); b waits to acquire m at bank.c:13:5 (show) [lock-cycle-1, real]
         ::error file=bank.c,line=6,col=13,title=data race on balance::data race on balance: a is about to write balance : 1 at bank.c:6:13 (pay); b is about to read balance at bank.c:16:12 (show) [race-1, real]
-        ::error file=bank.c,line=5,col=5,title=deadlock%3A lock cycle over n%2C m::deadlock: lock cycle over n, m: a blocks at acquire n at bank.c:5:5 (pay); b blocks at acquire m at bank.c:13:5 (show) [lock-cycle-1, real]
     "#]].assert_eq(&written(&bank("format-github"), "github"));
 }
 
 #[test]
 fn text_as_of_threadsanitizer() {
     expect![[r#"
+        ==================
+        WARNING: ThreadSanitizer: lock-order-inversion (potential deadlock) (pid=1)
+          Thread a waits to acquire n (mutexes: write M0):
+            #0 pay bank.c:5:5
+
+          Thread b waits to acquire m (mutexes: write M1):
+            #0 show bank.c:13:5
+
+          Mutex M0 (m) acquired here:
+            #0 pay bank.c:4:5
+
+          Mutex M1 (n) acquired here:
+            #0 show bank.c:12:5
+
+          Thread a (tid=1, running) created by main thread at:
+            #0 main bank.c:20:5
+
+          Thread b (tid=1, running) created by main thread at:
+            #0 main bank.c:21:5
+
+        SUMMARY: ThreadSanitizer: lock-order-inversion (potential deadlock) bank.c:5:5 in pay
+        ==================
         ==================
         WARNING: ThreadSanitizer: data race (pid=1)
           Write of size 1 at 0x000000000000 by thread a (mutexes: write M0, write M1):
@@ -77,28 +99,6 @@ fn text_as_of_threadsanitizer() {
 
         SUMMARY: ThreadSanitizer: data race bank.c:6:13 in pay
         ==================
-        ==================
-        WARNING: ThreadSanitizer: lock-order-inversion (potential deadlock) (pid=1)
-          Thread a is at acquire n (mutexes: write M0):
-            #0 pay bank.c:5:5
-
-          Thread b is at acquire m (mutexes: write M1):
-            #0 show bank.c:13:5
-
-          Mutex M0 (m) acquired here:
-            #0 pay bank.c:4:5
-
-          Mutex M1 (n) acquired here:
-            #0 show bank.c:12:5
-
-          Thread a (tid=1, running) created by main thread at:
-            #0 main bank.c:20:5
-
-          Thread b (tid=1, running) created by main thread at:
-            #0 main bank.c:21:5
-
-        SUMMARY: ThreadSanitizer: lock-order-inversion (potential deadlock) bank.c:5:5 in pay
-        ==================
         ThreadSanitizer: reported 2 warnings
     "#]]
     .assert_eq(&written(&bank("format-tsan"), "tsan"));
@@ -119,7 +119,7 @@ fn junit() {
           <testsuite name="bank.trace" tests="5" failures="2" errors="0" skipped="2" time="0">
             <testcase classname="bank.trace" name="data race on balance (3ee6bc647506bd5b)" file="bank.c" line="6"><failure type="race" message="data race on balance: a is about to write balance : 1 at bank.c:6:13 (pay); b is about to read balance at bank.c:16:12 (show) (real)">…</failure></testcase>
             <testcase classname="bank.trace" name="no atomicity violation"><skipped message="not checked: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)"/></testcase>
-            <testcase classname="bank.trace" name="deadlock: lock cycle over n, m (a9ceefa6916dbf87)" file="bank.c" line="5"><failure type="lock-cycle" message="deadlock: lock cycle over n, m: a blocks at acquire n at bank.c:5:5 (pay); b blocks at acquire m at bank.c:13:5 (show) (real)">…</failure></testcase>
+            <testcase classname="bank.trace" name="deadlock: lock cycle over n, m (a9ceefa6916dbf87)" file="bank.c" line="5"><failure type="lock-cycle" message="deadlock: lock cycle over n, m: a waits to acquire n at bank.c:5:5 (pay); b waits to acquire m at bank.c:13:5 (show) (real)">…</failure></testcase>
             <testcase classname="bank.trace" name="no lock error"/>
             <testcase classname="bank.trace" name="no failing assertion"><skipped message="not checked: the trace has no assertions"/></testcase>
           </testsuite>
@@ -167,11 +167,11 @@ fn sarif() {
              "codeFlows": [{"message":{"text":"A schedule with 3 context switches that leads to it."},"threadFlows":[{"id":"main","locations":[{"executionOrder":1,"importance":"important","location":{"logicalLocations":[{"fullyQualifiedName":"main","kind":"function"}],"message":{"text":"fork a"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":20}}}},{"executionOrder":2,"importance":"important","location":{"logicalLocations":[{"fullyQualifiedName":"main","kind":"function"}],"message":{"text":"fork b"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":21}}}}],"message":{"text":"main"}},{"id":"a","locations":[{"executionOrder":3,"importance":"important","location":{"message":{"text":"begin"}}},{"executionOrder":4,"importance":"important","location":{"logicalLocations":[{"fullyQualifiedName":"pay","kind":"function"}],"message":{"text":"acquire m"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":4}}}},{"executionOrder":7,"importance":"essential","location":{"logicalLocations":[{"fullyQualifiedName":"pay","kind":"function"}],"message":{"text":"acquire n"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":5}}}}],"message":{"text":"a"}},{"id":"b","locations":[{"executionOrder":5,"importance":"important","location":{"message":{"text":"begin"}}},{"executionOrder":6,"importance":"important","location":{"logicalLocations":[{"fullyQualifiedName":"show","kind":"function"}],"message":{"text":"acquire n"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":12}}}},{"executionOrder":8,"importance":"essential","location":{"logicalLocations":[{"fullyQualifiedName":"show","kind":"function"}],"message":{"text":"acquire m"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":13}}}}],"message":{"text":"b"}}]}],
              "fingerprints": {"foretrace/places/v1":"1406b1f939f36f9e"},
              "level": "error",
-             "locations": [{"logicalLocations":[{"fullyQualifiedName":"pay","kind":"function"}],"message":{"text":"a blocks at acquire n at bank.c:5:5 (pay)"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":5}}}],
-             "message": {"text":"deadlock: lock cycle over n, m: a blocks at acquire n at bank.c:5:5 (pay); b blocks at acquire m at bank.c:13:5 (show) (real)."},
+             "locations": [{"logicalLocations":[{"fullyQualifiedName":"pay","kind":"function"}],"message":{"text":"a waits to acquire n at bank.c:5:5 (pay)"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":5}}}],
+             "message": {"text":"deadlock: lock cycle over n, m: a waits to acquire n at bank.c:5:5 (pay); b waits to acquire m at bank.c:13:5 (show) (real)."},
              "partialFingerprints": {"foretrace/cause/v1":"c3cc30597639221b","foretrace/v1":"a9ceefa6916dbf87"},
              "properties": {"certainty":"real","contextSwitches":3,"evidence":null,"id":"lock-cycle-1","model":"symbolic","object":"n, m","replay":null,"trace":"bank.trace"},
-             "relatedLocations": [{"id":0,"logicalLocations":[{"fullyQualifiedName":"pay","kind":"function"}],"message":{"text":"a took m"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":4}}},{"id":1,"logicalLocations":[{"fullyQualifiedName":"show","kind":"function"}],"message":{"text":"b blocks at acquire m at bank.c:13:5 (show)"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":13}}},{"id":2,"logicalLocations":[{"fullyQualifiedName":"show","kind":"function"}],"message":{"text":"b took n"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":12}}},{"id":3,"logicalLocations":[{"fullyQualifiedName":"main","kind":"function"}],"message":{"text":"a was created by main"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":20}}},{"id":4,"logicalLocations":[{"fullyQualifiedName":"main","kind":"function"}],"message":{"text":"b was created by main"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":21}}}],
+             "relatedLocations": [{"id":0,"logicalLocations":[{"fullyQualifiedName":"pay","kind":"function"}],"message":{"text":"a took m"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":4}}},{"id":1,"logicalLocations":[{"fullyQualifiedName":"show","kind":"function"}],"message":{"text":"b waits to acquire m at bank.c:13:5 (show)"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":13}}},{"id":2,"logicalLocations":[{"fullyQualifiedName":"show","kind":"function"}],"message":{"text":"b took n"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":12}}},{"id":3,"logicalLocations":[{"fullyQualifiedName":"main","kind":"function"}],"message":{"text":"a was created by main"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":20}}},{"id":4,"logicalLocations":[{"fullyQualifiedName":"main","kind":"function"}],"message":{"text":"b was created by main"},"physicalLocation":{"artifactLocation":{"uri":"bank.c","uriBaseId":"SRCROOT"},"region":{"startColumn":5,"startLine":21}}}],
              "ruleId": "lock-cycle",
              "ruleIndex": 2
             }

@@ -14,19 +14,19 @@ fn predict_finds_what_is_wrong_with_the_bank() {
         3 findings with 2 causes; an index of them is at the end
 
         lock-cycle-1 (real): deadlock: lock cycle over carol.lock, bob.lock
-          teller1  blocks at acquire carol.lock  at bank.c:22  holding bob.lock from bank.c:21
-          teller2  blocks at acquire bob.lock    at bank.c:22  holding carol.lock from bank.c:21
+          teller1  waits to acquire carol.lock  at bank.c:22  holding bob.lock from bank.c:21
+          teller2  waits to acquire bob.lock    at bank.c:22  holding carol.lock from bank.c:21
           teller1: thread created at bank.c:41
           teller2: thread created at bank.c:42
           schedule: 11 steps, 3 context switches
-           step  teller1             teller2
+           step  teller1                      teller2
                ⋮  main: 3 steps
                ⋮  teller1: 3 steps
-              7  acquire bob.lock                        bank.c:21
+              7  acquire bob.lock                                          bank.c:21
                ⋮  teller2: 3 steps
-             11                      acquire carol.lock  bank.c:21
-           next*                     acquire bob.lock    bank.c:22
-           next* acquire carol.lock                      bank.c:22
+             11                               acquire carol.lock           bank.c:21
+           next*                              waits to acquire bob.lock    bank.c:22
+           next* waits to acquire carol.lock                               bank.c:22
 
         race-1 (real): data race on alice
           teller1  is about to write alice : 110  at bank.c:13  holding no lock
@@ -66,23 +66,23 @@ fn predict_finds_the_lost_signal() {
         lost-signal.trace: 19 events, 3 threads, model symbolic
 
         stuck-1 (real): deadlock: no thread can continue, and one waits for ready
-          consumer  blocks at wake ready m   at queue.c:12  holding no lock
-          main      blocks at join consumer  at queue.c:33  holding no lock
+          consumer  waits for ready         at queue.c:12  holding no lock
+          main      waits to join consumer  at queue.c:33  holding no lock
           consumer: thread created at queue.c:31
           schedule: 12 steps, 2 context switches
-           step  main            consumer        producer
+           step  main                    consumer                producer
                ⋮  main: 3 steps
-              4                                  begin           queue.c:20
-              5                                  acquire m       queue.c:21
-              6                                  write item : 7  queue.c:22
-              7                                  signal ready    queue.c:23
-              8                                  release m       queue.c:24
-              9                                  end             queue.c:25
-             10                  begin                           queue.c:10
-             11                  acquire m                       queue.c:11
-             12                  wait ready m                    queue.c:12
-           next*                 wake ready m                    queue.c:12
-           next* join consumer                                   queue.c:33
+              4                                                  begin                   queue.c:20
+              5                                                  acquire m               queue.c:21
+              6                                                  write item : 7          queue.c:22
+              7                                                  signal ready            queue.c:23
+              8                                                  release m               queue.c:24
+              9                                                  end                     queue.c:25
+             10                          begin                                           queue.c:10
+             11                          acquire m                                       queue.c:11
+             12                          wait ready m                                    queue.c:12
+           next*                         waits for ready                                 queue.c:12
+           next* waits to join consumer                                                  queue.c:33
 
         verdict: 1 bug that can happen
         status: 1
@@ -122,17 +122,17 @@ fn a_stuck_state_that_was_not_asked_for_is_named() {
         ended.trace: 10 events, 2 threads, model reads-from
 
         stuck-1 (real): deadlock: no thread can continue, and one waits for c
-          a  blocks at wake c m    holding no lock
+          a  waits for c    holding no lock
           schedule: 7 steps, 1 context switch
-           step  a          b
-              1             acquire m
-              2             signal c
-              3             release m
-              4             end
+           step  a            b
+              1               acquire m
+              2               signal c
+              3               release m
+              4               end
               5  begin
               6  acquire m
               7  wait c m
-           next* wake c m
+           next* waits for c
 
         verdict: 1 bug that can happen
         status: 1

@@ -37,7 +37,7 @@ fn the_example() {
              17                                                                 release m           bank:16
                ⋮  main: 2 steps
              20  load balance : -60                                                                 bank:7
-           next* assert load balance >= 0 : false                                                   bank:7
+           next* assert load balance >= 0 : false (load balance = -60)                              bank:7
 
         not checked: atomicity: not supported for programs
         not checked: deadlock: not supported for programs

@@ -93,6 +93,12 @@ fn benign_races_are_marked_in_the_source() {
         status: 1
     "#]];
     expected.assert_eq(&standing(&folder, "t.trace"));
+
+    folder.file("a.c", &SOURCE.replace("x = 1;", "x = 1; // foretrace: benign"));
+    let output = folder.command("predict t.trace").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let note = "note: a.c:4: `foretrace: benign` suppresses nothing without a reason behind it\n";
+    assert!(text.contains(note) && !text.contains("suppressed"), "{text}");
 }
 
 #[test]

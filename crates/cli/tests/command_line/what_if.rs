@@ -87,7 +87,9 @@ fn values_of_reads() {
 
 #[test]
 fn changes_that_mend() {
-    let fix = |finding: &str, status, says: &[&str]| check(&["fix", finding], status, says);
+    let fix = |finding: &str, status, says: &[&str]| {
+        check(&["fix", "--all", finding], status, says);
+    };
     fix(
         "examples/bank.trace#lock-cycle-1",
         0,
@@ -103,5 +105,7 @@ fn changes_that_mend() {
         0,
         &["1 change mends assertion-1", "from bank.c:10 to bank.c:13", "does not mend"],
     );
+    let most = ["1 change mends assertion-1", "more changes do not mend it"];
+    check(&["fix", "examples/assertion.trace#assertion-1"], 0, &most);
     fix("examples/bank.trace#race-9", 2, &["there is no finding race-9"]);
 }

@@ -48,7 +48,7 @@ pub(super) fn findings(report: &str) -> Vec<Found> {
             && let (Some(found), Some((_, place))) = (found.last_mut(), line.split_once(" at "))
         {
             // `is about to read x  at dir/bug.c:12:5 (main)  holding ...`;
-            // `blocks at acquire m  at ...`
+            // `waits to acquire m  at ...`
             let place = place.rsplit_once(" at ").map_or(place, |(_, place)| place).trim();
             let place = place.split(' ').next().unwrap_or(place);
             let mut parts = place.rsplitn(3, ':');

@@ -212,8 +212,8 @@ fn notifies(words: Words, condition: CondId) -> (bool, bool) {
 /// `` `x` (a.c:1)``
 fn object(words: Words, access: EventId) -> String {
     let trace = words.trace;
-    let name = trace.access(access).map_or("?", |access| trace.name(access.at.object));
-    format!("{} ({})", quoted(name), words.at(access))
+    let name = trace.access(access).map(|access| trace.place_name(access.at));
+    format!("{} ({})", quoted(name.as_deref().unwrap_or("?")), words.at(access))
 }
 
 /// `T1 leaves there at a.c:1`

@@ -187,10 +187,7 @@ fn verb(trace: &Trace, event: EventId) -> Verb {
         let shared = if mode == Mode::Shared { " shared" } else { "" };
         format!("{}{shared}", quoted(trace.name(id)))
     };
-    let object = |at: Place| {
-        let name = trace.name(at.object);
-        if at.offset == 0 { quoted(name) } else { format!("`{name}+{}`", at.offset) }
-    };
+    let object = |at: Place| quoted(&trace.place_name(at));
     let cond = |id: foretrace_trace::CondId| quoted(trace.name(id));
     let semaphore = |id: foretrace_trace::SemId| quoted(trace.name(id));
     let barrier = |id: foretrace_trace::BarrierId| quoted(trace.name(id));

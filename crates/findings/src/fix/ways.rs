@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 
 use foretrace_predict::Patch;
-use foretrace_trace::{Access, EventId, Location, LockId, ObjectId, Op, Request, ThreadId, Trace};
+use foretrace_report::function_in_short;
+use foretrace_trace::{Access, EventId, Location, LockId, Op, Place, Request, ThreadId, Trace};
 
 use crate::holds::Holds;
 
@@ -12,7 +13,7 @@ use crate::holds::Holds;
 const MOST_LOCKS: usize = 3;
 
 /// So many things are looked at that a thread read before something went wrong.
-const MOST_OBJECTS: usize = 3;
+const MOST_PLACES: usize = 3;
 
 /// So many changes are tried that may mend what depends on data.
 const MOST_TRIED: usize = 24;
@@ -112,7 +113,8 @@ impl<'t> Ways<'t> {
         let text = location.map(|id| self.trace.locations().get(id.index()));
         match text.and_then(Location::parse) {
             Some(place) => {
-                let function = place.function.map_or(String::new(), |name| format!(" ({name})"));
+                let function = place.function.map(function_in_short);
+                let function = function.map_or(String::new(), |name| format!(" ({name})"));
                 format!("{}:{}{function}", place.file_name(), place.line)
             }
             None => format!("event {} of {}", event.0, thread()),
@@ -122,11 +124,9 @@ impl<'t> Ways<'t> {
     /// The locks to try: those that the events already hold, then those that other accesses to the
     /// same memory hold, then those that all threads of the events take somewhere.
     fn locks(&self, events: &[EventId]) -> Vec<&'t str> {
-        let objects = events.iter().filter_map(|&event| self.trace.access(event));
-        let objects: HashSet<_> = objects.map(|access| access.at.object).collect();
-        let others =
-            self.trace.accesses().filter(|(_, access)| objects.contains(&access.at.object));
-        let others = others.map(|(event, _)| event);
+        let places = events.iter().filter_map(|&event| Some(self.trace.access(event)?.at));
+        let places: HashSet<Place> = places.collect();
+        let others = places.iter().flat_map(|&place| self.accesses_to(place));
         let held = events.iter().copied().chain(others);
         let held = held.flat_map(|event| &self.held[event.index()]).copied();
         let threads: HashSet<ThreadId> =
@@ -146,6 +146,13 @@ impl<'t> Ways<'t> {
         names
     }
 
+    /// All events that access a byte of it.
+    fn accesses_to(&self, place: Place) -> impl Iterator<Item = EventId> {
+        let accesses = self.trace.accesses();
+        let to_it = accesses.filter(move |(_, access)| access.at.overlaps(place));
+        to_it.map(|(event, _)| event)
+    }
+
     /// Which thread takes which lock, each pair once, in the order of the run.
     fn taken(&self) -> impl Iterator<Item = (ThreadId, LockId)> {
         let mut known = HashSet::new();
@@ -158,9 +165,10 @@ impl<'t> Ways<'t> {
 
     pub(super) fn of_race(&self, a: EventId, b: EventId) -> Vec<Named> {
         let mut ways = Vec::new();
-        let object = self.trace.access(a).map(|access| access.at.object);
-        let accesses = self.trace.accesses().filter(|(_, access)| Some(access.at.object) == object);
-        let all: Vec<EventId> = accesses.map(|(event, _)| event).collect();
+        let place = [a, b].map(|event| self.trace.access(event).map(|access| access.at));
+        // The smaller one says what the race is about.
+        let place = place.into_iter().flatten().min_by_key(|place| place.size);
+        let all: Vec<EventId> = place.into_iter().flat_map(|at| self.accesses_to(at)).collect();
         for lock in self.locks(&[a, b]) {
             for scope in [&[a, b][..], &all] {
                 let mut patch = Patch::default();
@@ -171,7 +179,7 @@ impl<'t> Ways<'t> {
                 }
             }
         }
-        let name = object.map_or("the memory", |id| self.trace.objects().get(id.index()));
+        let name = place.map_or("the memory".to_string(), |at| self.trace.place_name(at));
         let atomic = Patch { atomic: all.iter().copied().collect(), ..Patch::default() };
         let but = "each access by itself: a read and a later write stay two steps";
         ways.push((format!("make all accesses to `{name}` atomic ({but})"), atomic));
@@ -253,8 +261,15 @@ impl<'t> Ways<'t> {
             let mut swap = Patch::default();
             for (take, again) in self.nested(outer, inner) {
                 let name = self.lock_name(inner).to_string();
-                swap.acquire_before.entry(take).or_default().push(name);
+                // Where the thread had to wait, it first asks.
+                let before = swap.acquire_before.entry(take).or_default();
+                if before.is_empty() {
+                    before.push(name);
+                }
                 swap.left_out.insert(again);
+                if matches!(self.trace.op(again), Op::Request(_)) {
+                    continue;
+                }
                 let events = self.trace.thread_events(self.trace.thread_of(take));
                 let rest = &events[self.trace.position(again)..];
                 let gives_back = |op: Op| matches!(op, Op::Release { lock, .. } if lock == outer);
@@ -267,8 +282,11 @@ impl<'t> Ways<'t> {
             let what = format!("take `{inner}` before `{outer}` at {}", self.place(acquire));
             ways.push((what, swap));
         }
-        let what = format!("hold {NEW_LOCK} around each of these nested critical sections");
-        ways.push((what, gate));
+        // Where the recorded run itself deadlocked, threads never come to the end of a section.
+        if acquires.iter().all(|&event| matches!(self.trace.op(event), Op::Acquire { .. })) {
+            let what = format!("hold {NEW_LOCK} around each of these nested critical sections");
+            ways.push((what, gate));
+        }
         ways
     }
 
@@ -282,9 +300,12 @@ impl<'t> Ways<'t> {
                 let lock = lock_of(self.trace.op(event));
                 let holds = self.held[event.index()].contains(&outer);
                 if lock == Some(outer) && !holds {
-                    since = Some(event);
+                    since = since.or(Some(event));
                 } else if let (true, true, Some(take)) = (lock == Some(inner), holds, since) {
                     nested.push((take, event));
+                } else if matches!(self.trace.op(event), Op::Release { lock, .. } if lock == outer)
+                {
+                    since = None;
                 }
             }
         }
@@ -295,17 +316,15 @@ impl<'t> Ways<'t> {
     /// something that it read before this event, in each line, or in each function.
     pub(super) fn of_data(&self, event: EventId) -> Vec<Named> {
         let mut ways: Vec<Named> = Vec::new();
-        let objects = self.read_before(event);
-        for object in &objects {
-            let accesses = self.trace.accesses().filter(|(_, access)| access.at.object == *object);
-            let accesses: Vec<EventId> = accesses.map(|(event, _)| event).collect();
+        for place in self.read_before(event) {
+            let accesses: Vec<EventId> = self.accesses_to(place).collect();
             let about: Vec<EventId> = [event].into_iter().chain(accesses.iter().copied()).collect();
             for lock in self.locks(&about) {
                 let mut patch = Patch::default();
                 let places = self.guard(lock, &accesses, &mut patch);
                 ways.push((format!("hold {} around {}", quoted(lock), places.join(", ")), patch));
                 let mut patch = Patch::default();
-                let places = self.guard_stretches(lock, *object, &mut patch);
+                let places = self.guard_stretches(lock, place, &mut patch);
                 ways.push((format!("hold {} {}", quoted(lock), places.join(", and ")), patch));
             }
         }
@@ -314,30 +333,35 @@ impl<'t> Ways<'t> {
     }
 
     /// What a thread read up to an event, and other threads write: the last first.
-    fn read_before(&self, event: EventId) -> Vec<ObjectId> {
+    fn read_before(&self, event: EventId) -> Vec<Place> {
         let thread = self.trace.thread_of(event);
-        let by_others = |(by, access): (EventId, Access)| {
-            (access.writes && self.trace.thread_of(by) != thread).then_some(access.at.object)
-        };
-        let written: HashSet<ObjectId> = self.trace.accesses().filter_map(by_others).collect();
+        let by_others =
+            |&(by, access): &(EventId, Access)| access.writes && self.trace.thread_of(by) != thread;
+        let written = self.trace.accesses().filter(by_others).map(|(_, access)| access.at);
+        let mut written: Vec<Place> = written.collect();
+        written.sort_unstable();
+        written.dedup();
         let before = &self.trace.thread_events(thread)[..=self.trace.position(event)];
-        let mut objects: Vec<ObjectId> = Vec::new();
+        let mut places: Vec<Place> = Vec::new();
         for access in before.iter().rev().filter_map(|&event| self.trace.access(event)) {
-            let object = access.at.object;
-            if access.reads && written.contains(&object) && !objects.contains(&object) {
-                objects.push(object);
+            let at = access.at;
+            let is_known = places.iter().any(|known| known.overlaps(at));
+            if access.reads && !is_known && written.iter().any(|one| one.overlaps(at)) {
+                places.push(at);
+            }
+            if places.len() == MOST_PLACES {
+                break;
             }
         }
-        objects.truncate(MOST_OBJECTS);
-        objects
+        places
     }
 
-    /// Holds a lock from the first to the last access to an object in each call of a function, as
+    /// Holds a lock from the first to the last access to a place in each call of a function, as
     /// far as nothing in between waits for others than holders of locks; around whole critical
     /// sections of other locks.
-    fn guard_stretches(&self, lock: &str, object: ObjectId, patch: &mut Patch) -> Vec<String> {
+    fn guard_stretches(&self, lock: &str, place: Place, patch: &mut Patch) -> Vec<String> {
         let is_access = |event: EventId| {
-            self.trace.access(event).is_some_and(|access| access.at.object == object)
+            self.trace.access(event).is_some_and(|access| access.at.overlaps(place))
         };
         let mut places = Vec::new();
         for thread in self.trace.thread_ids() {
@@ -387,8 +411,12 @@ impl<'t> Ways<'t> {
     }
 }
 
+/// The lock that is taken, or waited for.
 fn lock_of(op: Op) -> Option<LockId> {
-    if let Op::Acquire { lock, .. } = op { Some(lock) } else { None }
+    if let Op::Acquire { lock, .. } | Op::Request(Request::Acquire(lock, _)) = op {
+        return Some(lock);
+    }
+    None
 }
 
 /// Whether a critical section may contain it without holding anything up for ever.

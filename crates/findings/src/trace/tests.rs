@@ -44,20 +44,20 @@ main: end
             trace: 13 events, 3 threads, model values
 
             stuck-1 (real): deadlock: no thread can continue, and one waits for c
-              a     blocks at wake c m  at a.c:2  holding no lock
-              main  blocks at join a    at a.c:9  holding no lock
+              a     waits for c      at a.c:2  holding no lock
+              main  waits to join a  at a.c:9  holding no lock
               schedule: 8 steps, 2 context switches
-               step  main       a          b
+               step  main             a                b
                   1  fork a
                   2  fork b
-                  3                        acquire m  a.c:5
-                  4                        signal c   a.c:6
-                  5                        release m
-                  6                        end
-                  7             acquire m             a.c:1
-                  8             wait c m              a.c:2
-               next*            wake c m              a.c:2
-               next* join a                           a.c:9
+                  3                                    acquire m        a.c:5
+                  4                                    signal c         a.c:6
+                  5                                    release m
+                  6                                    end
+                  7                   acquire m                         a.c:1
+                  8                   wait c m                          a.c:2
+               next*                  waits for c                       a.c:2
+               next* waits to join a                                    a.c:9
 
             verdict: 1 bug that can happen
         "#]],

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::source::{self, SourceFile};
 use crate::provenance::is_news;
-use crate::text::{function_in_short, ranked};
+use crate::text::{doing, function_in_short, is_blocked, operation_of_side, ranked};
 use crate::{
     BaselineOutcome, CallFrame, Certainty, Column, Explanation, Finding, Hold, Kind, MemoryPlace,
     Origin, Reordering, Report, Run, Side, SideState, Subject, Undecided, in_words,
@@ -299,14 +299,9 @@ impl<'a> FindingData<'a> {
 fn cause(report: &Report, finding: &Finding) -> String {
     let side = |side: &Side| {
         let event = report.event(side.event);
-        let operation = crate::text::operation_of_side(report, finding, side);
-        let operation = operation.as_ref();
-        let doing = match side.state {
-            SideState::Waiting => format!("waits in {operation}"),
-            SideState::Next if matches!(finding.kind, Kind::LockCycle | Kind::Stuck) => {
-                format!("waits to {operation}")
-            }
-            SideState::Executed | SideState::Next => third_person(operation),
+        let doing = match is_blocked(finding, side) {
+            true => doing(report, finding, side),
+            false => third_person(&operation_of_side(report, finding, side)),
         };
         let place = event.location.as_deref().map(Location::in_short);
         let place = place.map_or(String::new(), |place| format!(" at {place}"));

@@ -7,11 +7,11 @@ use foretrace_trace::Location;
 
 use super::names::{function_in_short, location_in_short, with_addresses, without_made_up_names};
 use super::snippet::{Label, write_snippet};
-use super::table::{Table, length};
+use super::table::{GAP, Table, length};
 use super::{BOLD, Paint, RED, Style, YELLOW, schedule};
 use crate::{
-    CallFrame, Certainty, EffectKind, Evidence, Finding, Hold, Input, Kind, Replay, Report, Side,
-    SideState, Standing,
+    CallFrame, Certainty, EffectKind, Evidence, Finding, Hold, Input, Kind, Operation, Replay,
+    Report, Side, SideState, Standing,
 };
 
 /// So many other places of a cause are listed.
@@ -170,10 +170,9 @@ fn write_sides(
         .iter()
         .map(|side| {
             let text = report.event(side.event);
-            let operation = operation_of_side(report, finding, side);
             [
                 format!("  {}", report.thread_name(text)),
-                format!("{} {operation}", state_in_words(finding, side)),
+                doing(report, finding, side),
                 text.location
                     .as_ref()
                     .map_or(String::new(), |place| format!("at {}", location_in_short(place))),
@@ -198,13 +197,51 @@ fn write_sides(
     Ok(())
 }
 
-/// What a side of a finding does.
+/// What a side of a finding does: `is about to write x : 1`, `waits to acquire m`.
+pub(crate) fn doing(report: &Report, finding: &Finding, side: &Side) -> String {
+    let operation = report.operation_in(finding, side.event);
+    let state = match side.state {
+        _ if is_blocked(finding, side) => return waiting(operation),
+        SideState::Executed | SideState::Waiting => "did",
+        // What goes wrong there alone; with another side it is an access.
+        SideState::Next if finding.what.is_some() && finding.sides.len() == 1 => "is at",
+        SideState::Next => "is about to",
+    };
+    format!("{state} {}", in_plain_words(operation))
+}
+
+/// Whether a side cannot go on.
+pub(crate) fn is_blocked(finding: &Finding, side: &Side) -> bool {
+    let waits = matches!(finding.kind, Kind::LockCycle | Kind::Stuck);
+    side.state == SideState::Waiting || side.state == SideState::Next && waits
+}
+
+/// What a thread waits for at an operation.
+pub(super) fn waiting(operation: &Operation) -> String {
+    let text = operation.text.strip_prefix("request ").unwrap_or(&operation.text);
+    match (operation.kind, &operation.on[..]) {
+        (EffectKind::Wake, [_, condition]) => return format!("waits for {condition}"),
+        (EffectKind::Take, [on]) => return format!("waits for {on}"),
+        _ => {}
+    }
+    match (text.strip_prefix("leave "), text.strip_prefix("semwait ")) {
+        (Some(call), _) => format!("waits in {}", call.replace(" that waits for ", " for ")),
+        (None, Some(semaphore)) => format!("waits for {semaphore}"),
+        (None, None) => format!("waits to {text}"),
+    }
+}
+
+/// What a side of a finding does, without what only we know the meaning of.
 pub(crate) fn operation_of_side<'r>(
     report: &'r Report,
     finding: &'r Finding,
     side: &Side,
 ) -> Cow<'r, str> {
-    with_addresses(without_made_up_names(&report.operation_in(finding, side.event).text))
+    in_plain_words(report.operation_in(finding, side.event))
+}
+
+fn in_plain_words(operation: &Operation) -> Cow<'_, str> {
+    with_addresses(without_made_up_names(&operation.text))
 }
 
 fn evidence(finding: &Finding) -> &'static str {
@@ -240,7 +277,8 @@ fn labels<'r>(report: &'r Report, finding: &'r Finding) -> Vec<Label<'r>> {
             (Some(_), EffectKind::Read) => format!("{thread} reads"),
             (Some(_), EffectKind::Write) => format!("{thread} writes"),
             (Some(_), EffectKind::Update) => format!("{thread} reads and writes"),
-            _ => format!("{thread}: {}", operation_of_side(report, finding, side)),
+            _ if is_blocked(finding, side) => format!("{thread} {}", waiting(operation)),
+            _ => format!("{thread}: {}", in_plain_words(operation)),
         };
         add(text.location.as_deref(), label, true);
     }
@@ -365,17 +403,6 @@ pub(crate) fn headline(finding: &Finding) -> String {
     }
 }
 
-pub(crate) fn state_in_words(finding: &Finding, side: &Side) -> &'static str {
-    match (side.state, finding.kind) {
-        (SideState::Executed, _) => "did",
-        (SideState::Waiting, _) => "waits in",
-        (SideState::Next, Kind::LockCycle | Kind::Stuck) => "blocks at",
-        // What goes wrong there alone; with another side it is an access.
-        (SideState::Next, _) if finding.what.is_some() && finding.sides.len() == 1 => "is at",
-        (SideState::Next, _) => "is about to",
-    }
-}
-
 fn holding(holds: &[Hold]) -> String {
     if holds.is_empty() {
         return "holding no lock".to_string();
@@ -396,27 +423,35 @@ pub(super) fn write_index(
     style: Style,
     writer: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut index = Table::default();
-    causes.iter().flatten().for_each(|finding| index.row(row(report, finding)));
-    if index.lines().all(|line| length(&line) <= style.width) {
-        return index.write(writer);
-    }
-    // Where that is too wide, places stand below.
-    let (mut short, mut places) = (Table::default(), Vec::new());
-    for finding in causes.iter().flatten() {
-        let mut row = row(report, finding);
-        places.push(row.pop().unwrap_or_default());
-        short.row(row);
-    }
-    for (line, places) in short.lines().zip(places) {
-        writeln!(writer, "{line}")?;
-        write_wrapped(&format!("      {places}"), 6, style.width, writer)?;
+    let rows: Vec<[String; 4]> =
+        causes.iter().flatten().map(|finding| row(report, finding)).collect();
+    let widest = |column: usize| rows.iter().map(|row| length(&row[column])).max().unwrap_or(0);
+    let (ids, sures) = (widest(0), widest(1));
+    let room = style.width.saturating_sub(ids + sures + 2 * GAP);
+    let needed = |what: &str, places: &str| length(what) + GAP + length(places);
+    let fits = |[.., what, places]: &&[String; 4]| needed(what, places) <= room;
+    let aligned = rows.iter().filter(fits).map(|row| length(&row[2])).max().unwrap_or(0);
+    for row in &rows {
+        let [id, sure, what, places] = row;
+        write!(writer, "{id:ids$}  {sure:sures$}  {what}")?;
+        match () {
+            () if places.is_empty() => writeln!(writer)?,
+            () if fits(&row) => {
+                let gap = (aligned - length(what)).min(room - needed(what, places)) + GAP;
+                writeln!(writer, "{:gap$}{places}", "")?;
+            }
+            // Where a line is too wide, the places stand below.
+            () => {
+                writeln!(writer)?;
+                write_wrapped(&format!("      {places}"), 6, style.width, writer)?;
+            }
+        }
     }
     Ok(())
 }
 
 /// Name, certainty, what it is, and where.
-fn row(report: &Report, finding: &Finding) -> Vec<String> {
+fn row(report: &Report, finding: &Finding) -> [String; 4] {
     let sure = match finding.graded() {
         _ if finding.is_confirmed() => "confirmed",
         Certainty::Real => "real",
@@ -425,5 +460,5 @@ fn row(report: &Report, finding: &Finding) -> Vec<String> {
     let mut places: Vec<String> = report.locations(finding).map(Location::in_short).collect();
     places.dedup();
     let id = format!("  {}", finding.id);
-    vec![id, sure.to_string(), headline(finding), places.join(", ")]
+    [id, sure.to_string(), headline(finding), places.join(", ")]
 }

@@ -13,13 +13,13 @@ mod table;
 use std::fmt;
 use std::io::{self, Write};
 
-use crate::provenance::is_news;
-use crate::{Certainty, Column, Property, Report, Subject, in_words};
+use crate::provenance::{is_ending, is_news};
+use crate::{Certainty, Column, Property, Provenance, Report, Subject, in_words};
 pub use explanation::write_explanation;
 use finding::{Cause, causes, write_cause, write_index};
-pub(crate) use finding::{headline, operation_of_side, ranked, state_in_words};
+pub(crate) use finding::{doing, headline, is_blocked, operation_of_side, ranked};
 pub use finding::{write_finding, write_whole_story};
-pub(crate) use names::function_in_short;
+pub use names::function_in_short;
 use table::Table;
 
 /// How the text may look. What the terminal can do is for the caller to know.
@@ -224,8 +224,12 @@ fn write_heading(report: &Report, style: Style, writer: &mut dyn Write) -> io::R
 
 /// What the import did not take as it was. That of what nobody else touches is no news.
 fn write_import(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
-    for (fact, count) in report.trace.provenance.iter().filter(|(fact, _)| is_news(fact)) {
-        writeln!(writer, "import: {} ({})", in_words(fact), counted(*count, "time"))?;
+    // How the run ended is said in the verdict.
+    let ending = |fact: &Provenance| report.run.is_some() && is_ending(fact);
+    let facts = report.trace.provenance.iter();
+    for (fact, count) in facts.filter(|(fact, _)| is_news(fact) && !ending(fact)) {
+        let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
+        writeln!(writer, "import: {}{times}", in_words(fact))?;
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ pub(super) fn location_in_short(location: &str) -> Cow<'_, str> {
 
 /// `Cache<…>::get` instead of `Cache<int, std::…>::get`, and `main::{lambda}` for what compilers
 /// call `main::$_0::operator()`.
-pub(crate) fn function_in_short(name: &str) -> Cow<'_, str> {
+pub fn function_in_short(name: &str) -> Cow<'_, str> {
     let mut short = match name.contains("::operator()") {
         true => Cow::from(with_lambdas(name)),
         false => Cow::from(name),
@@ -53,7 +53,7 @@ fn with_lambdas(name: &str) -> String {
 }
 
 /// What stands between `::`, outside of brackets.
-fn split(name: &str) -> Vec<&str> {
+pub(super) fn split(name: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start, mut last) = (Vec::new(), 0, 0, ' ');
     for (at, c) in name.char_indices() {
         match c {
@@ -98,11 +98,17 @@ fn is_made_up(word: &str) -> bool {
     word.strip_prefix('r').is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
+/// Whether only we know what a text means: it has names of what was read, or of memory that has no
+/// name in the source.
+pub(super) fn has_made_up_names(text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.any(is_made_up) || ["heap#", "stack of ", "mem@"].iter().any(|part| text.contains(part))
+}
+
 /// An operation without how its value is computed, if only we know what that means.
 pub(super) fn without_made_up_names(operation: &str) -> &str {
     let Some((start, expression)) = operation.split_once(" = ") else { return operation };
-    let mut words = expression.split(|c: char| !c.is_alphanumeric() && c != '_');
-    if words.any(is_made_up) { start } else { operation }
+    if has_made_up_names(expression) { start } else { operation }
 }
 
 /// A source location as a reader writes it: headers of the system in pointed brackets.

@@ -6,10 +6,11 @@ use std::io::{self, Write};
 
 use foretrace_trace::Location;
 
-use super::names::with_addresses;
-use super::table::{cut_operation, cut_start, length};
+use super::finding::waiting;
+use super::names::{has_made_up_names, split, with_addresses};
+use super::table::{GAP, cut_operation, cut_start, length};
 use super::{Style, counted};
-use crate::{Access, EffectKind, EventText, Finding, Kind, Report, Side, SideState};
+use crate::{Access, EffectKind, EventText, Finding, Kind, Operation, Report, Side, SideState};
 
 /// Of a long schedule the beginning and the end are shown: the end is where the bug is.
 const HEAD_STEPS: usize = 4;
@@ -33,18 +34,25 @@ pub(super) fn write_schedule(
 
     let lines = lines(report, finding, style.full_schedule);
     let changes = changes(report, finding);
-    let text = |event: u32| {
+    let blocks = matches!(finding.kind, Kind::LockCycle | Kind::Stuck);
+    let text = |line: &Line| {
+        let event = line.event?;
         let mut operation = report.operation_in(finding, event).clone();
-        let shown = changes.get(&event).unwrap_or(&operation.text);
-        operation.text = with_addresses(shown).into_owned();
-        EventText { operation, ..report.event(event).clone() }
+        let is_request = operation.text.starts_with("request ");
+        let shown = match changes.get(&event) {
+            _ if is_request || blocks && line.is_next() => waiting(&operation),
+            Some(change) => change.clone(),
+            None => operation.text,
+        };
+        operation.text = with_addresses(&shown).into_owned();
+        Some(EventText { operation, ..report.event(event).clone() })
     };
-    let texts: Vec<EventText> = lines.iter().filter_map(|line| line.event).map(text).collect();
+    let texts: Vec<EventText> = lines.iter().filter_map(text).collect();
     let grid = Grid::fit(report, finding, &texts, style.width);
     grid.write_header(report, writer)?;
     for line in lines {
-        match line.event {
-            Some(event) => grid.write_step(report, &line.label, &text(event), writer)?,
+        match text(&line) {
+            Some(text) => grid.write_step(report, &line.label, &text, writer)?,
             None => writeln!(writer, "  {:>6}  {}", "⋮", line.label)?,
         }
     }
@@ -59,6 +67,13 @@ struct Line {
     steps: usize,
 }
 
+impl Line {
+    /// What would come next, behind the schedule.
+    fn is_next(&self) -> bool {
+        self.event.is_some() && self.steps == 0
+    }
+}
+
 fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
     let total = finding.schedule.len();
     let involved = |event: u32| finding.sides.iter().any(|side| side.event == event);
@@ -70,6 +85,8 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
     let changed = finding.changes.iter().map(|(_, operation)| operation);
     let reads = finding.reads.iter().map(|&read| &report.event(read).operation);
     let accesses = changed.chain(reads).filter_map(|operation| operation.access.as_ref());
+    // Other values lead to these; elsewhere they only follow from the schedule.
+    let accesses = accesses.filter(|_| matches!(finding.kind, Kind::Assertion | Kind::Stuck));
     let changed: HashSet<&str> = accesses.map(|access| access.place.as_str()).collect();
     // Runs of steps that have nothing to do with it say little but whose they are.
     let folds = |at: usize| {
@@ -83,12 +100,15 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
     let mut at = 0;
     while at < total {
         let run = (at..total).take_while(|&at| folds(at)).count();
-        if run >= SHORTEST_FOLD {
+        let first = &report.event(finding.schedule[at]).operation;
+        if run >= SHORTEST_FOLD || run > 0 && is_unreadable(first) {
             let left_out = &finding.schedule[at..at + run];
             let mut next = at;
-            for (label, count) in folded(report, left_out) {
+            let most = if run == total { MANY_TURNS } else { FEW_TURNS };
+            for (label, count) in folded(report, left_out, most) {
+                let first = &report.event(finding.schedule[next]).operation;
                 match count {
-                    1 => lines.push(step(next)),
+                    1 if !is_unreadable(first) => lines.push(step(next)),
                     _ => lines.push(Line { label, event: None, steps: count }),
                 }
                 next += count;
@@ -118,17 +138,20 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
     lines
 }
 
+/// So many turns of threads are told apart in what is left out; more where that is all there is.
+const FEW_TURNS: usize = 3;
+const MANY_TURNS: usize = 12;
+
 /// What stands for steps that are left out, and for how many: whose they are, if threads do not
 /// take many turns.
-fn folded(report: &Report, steps: &[u32]) -> Vec<(String, usize)> {
-    const TURNS: usize = 3;
+fn folded(report: &Report, steps: &[u32], most: usize) -> Vec<(String, usize)> {
     let thread = |event: &u32| report.event(*event).thread;
     let turns: Vec<&[u32]> = steps.chunk_by(|one, next| thread(one) == thread(next)).collect();
     let steps_of = |turn: &&[u32]| {
         let name = &report.trace.threads[thread(&turn[0]) as usize];
         (format!("{name}: {}", counted(turn.len() as u64, "step")), turn.len())
     };
-    match turns.len() > TURNS {
+    match turns.len() > most {
         false => turns.iter().map(steps_of).collect(),
         true => {
             let threads: HashSet<u32> = steps.iter().map(thread).collect();
@@ -150,7 +173,8 @@ fn concerns(finding: &Finding, changed: &HashSet<&str>, text: &EventText) -> boo
         return is_place || changed.contains(access.place.as_str());
     }
     if operation.on.is_empty() || operation.kind == EffectKind::Fork {
-        return finding.changes.binary_search_by_key(&text.event, |&(event, _)| event).is_ok();
+        return !is_unreadable(operation)
+            && finding.changes.binary_search_by_key(&text.event, |&(event, _)| event).is_ok();
     }
     // What synchronises.
     let objects = finding.object.as_deref().unwrap_or_default();
@@ -158,6 +182,11 @@ fn concerns(finding: &Finding, changed: &HashSet<&str>, text: &EventText) -> boo
     finding.kind == Kind::Stuck
         || objects.split(", ").any(|object| operation.is_on(object))
         || held.any(|hold| operation.is_on(&hold.lock))
+}
+
+/// Whether the words say little: a condition on what has no name in the source.
+fn is_unreadable(operation: &Operation) -> bool {
+    operation.kind == EffectKind::Condition && has_made_up_names(&operation.text)
 }
 
 /// What writes of the schedule do, where it is known what was there before: `balance: 100 → 90`.
@@ -185,7 +214,11 @@ fn changes(report: &Report, finding: &Finding) -> HashMap<u32, String> {
 struct Grid {
     /// Threads with a column of their own: those of the sides, and as many others as there is room.
     columns: Vec<u32>,
-    widths: Vec<usize>,
+    /// Where the columns begin. A step is alone in its line: where there is no room for all columns
+    /// side by side, it reaches into those behind it.
+    starts: Vec<usize>,
+    /// How wide all columns together are.
+    width: usize,
     location_width: usize,
     /// Whether names are shown without the classes and namespaces that they are in.
     is_short: bool,
@@ -205,31 +238,25 @@ impl Grid {
         let location_width = widths.max().unwrap_or(0).min(WIDEST_LOCATION);
         let room = width.saturating_sub(10 + location_width);
         // With less room than two columns need, lines grow beyond the width.
-        threads.truncate((room / (NARROWEST_COLUMN + 2)).max(2));
+        threads.truncate((room / (NARROWEST_COLUMN + GAP)).max(2));
+        let room = room.max(threads.len() * (NARROWEST_COLUMN + GAP));
         let mut columns = threads;
         columns.sort_unstable();
-        let columns_shown = columns.len();
-        let fair_width = (room / columns_shown).saturating_sub(2).max(NARROWEST_COLUMN);
-        let is_short = false;
-        let mut grid = Grid { columns, widths: Vec::new(), location_width, is_short };
-        let mut needed = grid.needed(report, texts, columns_shown);
-        let all = room.saturating_sub(2 * columns_shown);
-        if needed.iter().sum::<usize>() > all {
+        let (starts, is_short) = (Vec::new(), false);
+        let mut grid = Grid { columns, starts, width: room, location_width, is_short };
+        let mut needed = grid.needed(report, texts);
+        if needed.iter().map(|width| width + GAP).sum::<usize>() > room {
             grid.is_short = true;
-            needed = grid.needed(report, texts, columns_shown);
+            needed = grid.needed(report, texts);
         }
-        let widest = needed.iter().copied().max().unwrap_or(0);
-        grid.widths = if widest <= fair_width {
-            vec![widest.max(8); columns_shown]
-        } else {
-            share(&needed, all.max(columns_shown * fair_width))
-        };
+        (grid.starts, grid.width) = starts_of(&needed, room);
         grid
     }
 
     /// How wide each column would have to be.
-    fn needed(&self, report: &Report, texts: &[EventText], columns: usize) -> Vec<usize> {
-        let mut needed = vec![0; columns];
+    fn needed(&self, report: &Report, texts: &[EventText]) -> Vec<usize> {
+        let mut needed: Vec<usize> =
+            self.columns.iter().map(|&thread| length(name(report, thread)).max(LEAST)).collect();
         for text in texts {
             if let (Some(column), operation) = self.cell(report, text) {
                 needed[column] = needed[column].max(length(&operation));
@@ -252,9 +279,11 @@ impl Grid {
     }
 
     fn write_header(&self, report: &Report, writer: &mut dyn Write) -> io::Result<()> {
-        let name = |&thread: &u32| report.trace.threads[thread as usize].as_str();
-        let cells: Vec<&str> = self.columns.iter().map(name).collect();
-        self.write_cells("step ", &self.in_columns(&cells), "", writer)
+        let mut line = String::new();
+        for (&thread, &start) in self.columns.iter().zip(&self.starts) {
+            line = format!("{line:start$}{}", name(report, thread));
+        }
+        writeln!(writer, "  {:>6} {line}", "step ")
     }
 
     fn write_step(
@@ -265,58 +294,79 @@ impl Grid {
         writer: &mut dyn Write,
     ) -> io::Result<()> {
         let (column, operation) = self.cell(report, text);
-        let content = match column {
-            Some(column) => {
-                let mut cells = vec![""; self.columns.len()];
-                cells[column] = &operation;
-                self.in_columns(&cells)
-            }
-            None => {
-                let width = self.widths.iter().map(|width| width + 2).sum::<usize>() - 2;
-                format!("{:width$}  ", cut_operation(&operation, width))
-            }
-        };
+        let start = column.map_or(0, |column| self.starts[column]);
+        let width = self.width;
+        let operation = cut_operation(&operation, width.saturating_sub(start + GAP));
         // The sides of the finding have the folders.
-        let location = text.location.as_deref().map(Location::in_short);
-        self.write_cells(label, &content, location.as_deref().unwrap_or(""), writer)
-    }
-
-    fn in_columns(&self, cells: &[&str]) -> String {
-        let cells = cells.iter().zip(&self.widths);
-        cells.map(|(cell, &width)| format!("{:width$}  ", cut_operation(cell, width))).collect()
-    }
-
-    fn write_cells(
-        &self,
-        label: &str,
-        content: &str,
-        location: &str,
-        writer: &mut dyn Write,
-    ) -> io::Result<()> {
-        let mut line = format!("  {label:>6} {content}");
-        line.push_str(&cut_start(location, self.location_width));
+        let location = text.location.as_deref().map(Location::in_short).unwrap_or_default();
+        let location = cut_start(&location, self.location_width);
+        let line = format!("{:start$}{operation}", "");
+        let line = format!("  {label:>6} {line:width$}{location}");
         writeln!(writer, "{}", line.trim_end())
     }
 }
 
-/// The text with names as `completed_` instead of `ThreadPool::completed_`. Names of functions and
-/// templates, which have more than that in them, stay.
-fn unqualified(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "_:.[]+->*#".contains(c);
-    let word = |word: &'_ str| match word.rsplit_once("::") {
-        Some((_, name)) if word.chars().all(is_plain) && !name.is_empty() => name.len(),
-        _ => word.len(),
-    };
-    let words: Vec<&str> = text.split(' ').map(|one| &one[one.len() - word(one)..]).collect();
-    words.join(" ")
+fn name(report: &Report, thread: u32) -> &str {
+    &report.trace.threads[thread as usize]
 }
+
+/// The text with names as `completed_` instead of `ThreadPool::completed_`. Names of functions,
+/// which have more than that in them, stay.
+fn unqualified(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_.[]+->*#".contains(c);
+    let word = |word: &str| match split(word).last().map(|name| (name, name.trim_end_matches(':')))
+    {
+        Some((name, bare)) if !bare.is_empty() && bare.chars().all(is_plain) => name.to_string(),
+        _ => word.to_string(),
+    };
+    words(text).map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// The words of a text; what stands in the brackets of a template is in one word with it.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let (mut depth, mut last) = (0usize, ' ');
+    text.split(move |c: char| {
+        match c {
+            '<' if last.is_alphanumeric() || depth > 0 => depth += 1,
+            '>' if last != '-' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        last = c;
+        c == ' ' && depth == 0
+    })
+}
+
+/// Where columns of these widths begin, and the last one ends: all as wide as the widest if there
+/// is room for that, else as wide as needed, else so that as little as possible is cut.
+fn starts_of(needed: &[usize], room: usize) -> (Vec<usize>, usize) {
+    let (widest, count) = (needed.iter().max().copied().unwrap_or(0), needed.len());
+    if (widest + GAP) * count <= room {
+        let starts = (0..count).map(|column| column * (widest + GAP)).collect();
+        return (starts, count * (widest + GAP));
+    }
+    let mut starts: Vec<usize> = Vec::new();
+    let mut end = 0;
+    for width in share(needed, room.saturating_sub(GAP * count)) {
+        starts.push(end);
+        end += width + GAP;
+    }
+    // From the last on: a column begins early enough for what it needs, and behind the others.
+    let mut limit = room;
+    for column in (0..count).rev() {
+        let latest = room.saturating_sub(needed[column] + GAP).min(limit.saturating_sub(LEAST));
+        starts[column] = starts[column].min(latest).max(column * (LEAST + GAP));
+        limit = starts[column];
+    }
+    (starts, end)
+}
+
+/// The narrowest that a column is.
+const LEAST: usize = 8;
 
 /// Widths of columns with so much room together: those that need less than their share have what
 /// they need, and leave the rest to the others.
 fn share(needed: &[usize], room: usize) -> Vec<usize> {
-    const LEAST: usize = 8;
-    let needed = needed.iter().map(|&width| width.max(LEAST));
-    let mut order: Vec<(usize, usize)> = needed.enumerate().collect();
+    let mut order: Vec<(usize, usize)> = needed.iter().copied().enumerate().collect();
     order.sort_by_key(|&(_, width)| width);
     let mut widths = vec![0; order.len()];
     let mut left = room;
@@ -325,4 +375,27 @@ fn share(needed: &[usize], room: usize) -> Vec<usize> {
         left -= widths[column];
     }
     widths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_names() {
+        let plain = |text: &str| unqualified(text);
+        assert_eq!(plain("read work::Pool::stats_.done : 1"), "read stats_.done : 1");
+        assert_eq!(plain("acquire Cache<int, std::string>::mutex_"), "acquire mutex_");
+        assert_eq!(plain("branch seen < 60 : false"), "branch seen < 60 : false");
+        assert_eq!(plain("store::Record::meta.version: 0 → 1"), "meta.version: 0 → 1");
+    }
+
+    #[test]
+    fn columns_begin_where_little_is_cut() {
+        assert_eq!(starts_of(&[10, 12], 40), (vec![0, 14], 28));
+        assert_eq!(starts_of(&[30, 8], 44), (vec![0, 32], 42));
+        // Both need more than half: the second has what it needs, the first reaches into it.
+        assert_eq!(starts_of(&[30, 30], 44), (vec![0, 12], 44));
+        assert_eq!(starts_of(&[60, 60, 60], 44), (vec![0, 10, 20], 44));
+    }
 }

@@ -2,6 +2,9 @@
 
 use std::io::{self, Write};
 
+/// Between columns.
+pub(super) const GAP: usize = 2;
+
 /// Rows of cells; each column is as wide as its widest cell.
 #[derive(Default)]
 pub(super) struct Table {
@@ -31,7 +34,7 @@ impl Table {
         self.lines().try_for_each(|line| writeln!(writer, "{line}"))
     }
 
-    /// The rows, two spaces between the columns and none at the end of a line.
+    /// The rows, with a gap between the columns and none at the end of a line.
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
         self.rows.iter().map(|cells| {
             let mut line = String::new();
@@ -41,7 +44,7 @@ impl Table {
                     if self.right_aligned.contains(&column) { (padding, 0) } else { (0, padding) };
                 line.extend(std::iter::repeat_n(' ', before));
                 line.push_str(cell);
-                line.extend(std::iter::repeat_n(' ', after + 2));
+                line.extend(std::iter::repeat_n(' ', after + GAP));
             }
             line.truncate(line.trim_end().len());
             line
