@@ -192,7 +192,7 @@ fn number(word: u64, out: &mut String) {
 /// means 4294967295.
 pub(crate) fn small_negative(word: u64) -> Option<i64> {
     const NEAR: i64 = 1 << 16;
-    let value = word as i64 - (1 << 32);
+    let value = (word as i64).wrapping_sub(1 << 32);
     (-NEAR..0).contains(&value).then_some(value)
 }
 
@@ -216,6 +216,17 @@ mod tests {
     fn reads_are_called_by_their_variables() {
         let trace = "a: r0 = read x[0:4] : 1\na: r1 = read pair[4:4] : 2\na: assert u32(r0 + r1) == 3 : true\n";
         assert_eq!(shown(trace, 5), "u32(x + pair[4]) == 3 (x = 5, pair[4] = 5)");
+    }
+
+    #[test]
+    fn numbers_are_those_that_people_mean() {
+        let number = |word| {
+            let mut text = String::new();
+            super::number(word, &mut text);
+            text
+        };
+        let shown = [7, 0xffff_fffe, u64::MAX, 1 << 63, i64::MAX as u64].map(number);
+        assert_eq!(shown, ["7", "-2", "-1", "0x8000000000000000", "0x7fffffffffffffff"]);
     }
 
     #[test]
