@@ -115,6 +115,20 @@ fn files_are_known() {
     check("examples/runs/whole-file.c", "-DWRONG", file, 1, "bug: assertion violated: main");
 }
 
+/// Constants may lie inside of each other.
+#[test]
+fn texts_may_end_the_same_way() {
+    check("examples/runs/text-in-text.c", "-O1", "", 0, PROVED);
+    check("examples/runs/text-in-text.c", "-O1 -Wl,-O2", "", 0, PROVED);
+    check(
+        "examples/runs/text-in-text.c",
+        "-DWRONG -Wl,-O2",
+        "",
+        1,
+        "bug: assertion violated: main",
+    );
+}
+
 /// What functions of the C library do that programs ask for numbers, texts and the time.
 #[test]
 fn functions_of_the_library_are_known() {

@@ -92,9 +92,9 @@ impl Unfolder<'_> {
     }
 
     /// Notes that the thread accesses an object.
-    fn uses(&mut self, way: &Way, object: u32) {
+    fn uses(&mut self, way: &Way, object: u32, writes: bool) {
         if !way.sequential {
-            self.users.entry(object).or_default().insert(self.thread);
+            self.users.note(object, self.thread, writes);
         }
     }
 
@@ -107,7 +107,7 @@ impl Unfolder<'_> {
         condition: Term,
         site: Site,
     ) -> Term {
-        self.uses(way, place.object);
+        self.uses(way, place.object, false);
         if way.sequential || !self.is_shared(place.object) {
             let word = self.known_word(&way.memory.clone(), place);
             if !self.is_determinate(word) {
@@ -216,11 +216,8 @@ impl Unfolder<'_> {
         if self.skeleton.terms.is_false(condition) {
             return;
         }
-        self.uses(way, place.object);
         let is_certain = self.skeleton.terms.is_true(condition);
-        if !way.sequential && (is_certain || !is_seeded(Fault::WriterForgotten)) {
-            self.written.insert(place.object);
-        }
+        self.uses(way, place.object, is_certain || !is_seeded(Fault::WriterForgotten));
         self.note_address(place, value);
         if way.sequential || !self.is_shared(place.object) {
             let value = if self.skeleton.terms.is_true(condition) {
@@ -276,7 +273,7 @@ impl Unfolder<'_> {
         self.write_bytes(node, guard, &bytes);
         let is_shared: Vec<u32> = bytes.iter().map(|((object, _), _)| *object).collect();
         for object in &is_shared {
-            self.uses(way, *object);
+            self.uses(way, *object, true);
         }
         way.memory.forget(|object| is_shared.binary_search(&object).is_ok());
     }
@@ -503,8 +500,8 @@ impl Unfolder<'_> {
             });
             let writes = change(self, way, &mut node, Found { place, condition, value: found });
             // What writes the value that is there can race.
-            if !way.sequential && !self.skeleton.terms.is_false(writes) {
-                self.written.insert(place.object);
+            if !self.skeleton.terms.is_false(writes) {
+                self.uses(way, place.object, true);
             }
             self.note_access(way, node, place, happens, writes, accessing);
         }

@@ -30,6 +30,7 @@
 //! | `settle` | values that must be known on the way |
 //! | `sync`, `threads` | locks, semaphores, barriers, waits; threads |
 //! | `stuck` | where threads can be blocked |
+//! | `users` | which memory several threads must share |
 //! | `meanings` | instructions whose operand may mean several things |
 
 mod access;
@@ -45,6 +46,7 @@ mod shape;
 mod stuck;
 mod sync;
 mod threads;
+mod users;
 mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,6 +67,7 @@ use crate::terms::Term;
 
 use critical::Protection;
 use shape::Shape;
+use users::Users;
 use ways::{Arrival, Way, apart};
 
 pub(crate) use settle::Guesses;
@@ -175,10 +178,7 @@ struct Unfolder<'p> {
     objects: FxHashMap<u64, u32>,
     /// How often each thread has come to a site that makes something.
     instances: FxHashMap<(u64, Site), u32>,
-    /// By object, the threads that access it beside others.
-    users: FxHashMap<u32, BTreeSet<usize>>,
-    /// Objects to which a thread writes beside others.
-    written: FxHashSet<u32>,
+    users: Users,
     seen: Known,
     /// The place that the symbol of a read stands for.
     reads_of: FxHashMap<Term, Place>,
@@ -227,8 +227,7 @@ impl<'p> Unfolder<'p> {
             waiting: Vec::new(),
             objects: FxHashMap::default(),
             instances: FxHashMap::default(),
-            users: FxHashMap::default(),
-            written: FxHashSet::default(),
+            users: Users::default(),
             seen: Known::default(),
             reads_of: FxHashMap::default(),
             indeterminate: FxHashSet::default(),
@@ -287,11 +286,8 @@ impl<'p> Unfolder<'p> {
             Until::State(_) | Until::Notified(..) => true,
         });
         self.end_all();
-        for (&object, users) in &self.users {
-            // What only `main` writes, before its first fork, all threads know as it is then.
-            if users.len() > 1 && self.written.contains(&object) {
-                self.seen.shared.insert(self.skeleton.objects[object as usize].key);
-            }
+        for object in self.users.shared() {
+            self.seen.shared.insert(self.skeleton.objects[object as usize].key);
         }
         self.seen.broken.extend(self.protection.find_broken(&self.skeleton));
         (self.skeleton, self.seen)
