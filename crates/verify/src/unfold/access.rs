@@ -12,6 +12,7 @@ use foretrace_words::{BinaryOp, Cast};
 
 use super::addresses::Case;
 use super::memory::{Memory, Piece, assemble};
+use super::users::words;
 use super::ways::{Arrival, Section, Way};
 use super::{Made, Unfolder, key};
 use crate::fault::{Fault, is_seeded};
@@ -87,14 +88,15 @@ impl Unfolder<'_> {
         self.object(key, size, initial, kind)
     }
 
-    pub(super) fn is_shared(&self, object: u32) -> bool {
-        self.known.shared.contains(&self.skeleton.objects[object as usize].key)
+    pub(super) fn is_shared(&self, place: Place) -> bool {
+        let key = self.skeleton.objects[place.object as usize].key;
+        words(place).any(|word| self.known.shared.contains(&(key, word)))
     }
 
-    /// Notes that the thread accesses an object.
-    fn uses(&mut self, way: &Way, object: u32, writes: bool) {
+    /// Notes that the thread accesses memory.
+    fn uses(&mut self, way: &Way, place: Place, writes: bool) {
         if !way.sequential {
-            self.users.note(object, self.thread, writes);
+            self.users.note(place, self.thread, writes);
         }
     }
 
@@ -107,8 +109,8 @@ impl Unfolder<'_> {
         condition: Term,
         site: Site,
     ) -> Term {
-        self.uses(way, place.object, false);
-        if way.sequential || !self.is_shared(place.object) {
+        self.uses(way, place, false);
+        if way.sequential || !self.is_shared(place) {
             let word = self.known_word(&way.memory.clone(), place);
             if !self.is_determinate(word) {
                 self.skeleton.uninitialised.push(site);
@@ -217,9 +219,9 @@ impl Unfolder<'_> {
             return;
         }
         let is_certain = self.skeleton.terms.is_true(condition);
-        self.uses(way, place.object, is_certain || !is_seeded(Fault::WriterForgotten));
+        self.uses(way, place, is_certain || !is_seeded(Fault::WriterForgotten));
         self.note_address(place, value);
-        if way.sequential || !self.is_shared(place.object) {
+        if way.sequential || !self.is_shared(place) {
             let value = if self.skeleton.terms.is_true(condition) {
                 value
             } else {
@@ -263,7 +265,8 @@ impl Unfolder<'_> {
         }
         way.sequential = false;
         let bytes = way.memory.bytes();
-        let bytes = bytes.into_iter().filter(|((object, _), _)| self.is_shared(*object));
+        let byte = |(object, offset)| Place { object, offset, size: 1 };
+        let bytes = bytes.into_iter().filter(|(at, _)| self.is_shared(byte(*at)));
         let bytes: Vec<((u32, u32), Piece)> = bytes.collect();
         if bytes.is_empty() {
             return;
@@ -271,11 +274,10 @@ impl Unfolder<'_> {
         let node = self.node();
         let guard = way.guard(&mut self.skeleton.terms);
         self.write_bytes(node, guard, &bytes);
-        let is_shared: Vec<u32> = bytes.iter().map(|((object, _), _)| *object).collect();
-        for object in &is_shared {
-            self.uses(way, *object, true);
+        for &(at, _) in &bytes {
+            self.uses(way, byte(at), true);
         }
-        way.memory.forget(|object| is_shared.binary_search(&object).is_ok());
+        way.memory.forget_bytes(bytes.iter().map(|&(at, _)| at));
     }
 
     /// Writes bytes, which are in order, as words where they are.
@@ -501,7 +503,7 @@ impl Unfolder<'_> {
             let writes = change(self, way, &mut node, Found { place, condition, value: found });
             // What writes the value that is there can race.
             if !self.skeleton.terms.is_false(writes) {
-                self.uses(way, place.object, true);
+                self.uses(way, place, true);
             }
             self.note_access(way, node, place, happens, writes, accessing);
         }

@@ -109,8 +109,8 @@ pub(crate) struct Made {
 /// What an earlier unfolding has shown: it only ever grows.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Known {
-    /// Objects that several threads access, and at least one of them writes, by their keys.
-    pub(crate) shared: FxHashSet<u64>,
+    /// Words of objects that threads share, by the keys of the objects.
+    pub(crate) shared: FxHashSet<(u64, u32)>,
     /// Objects whose life ends.
     pub(crate) ends: FxHashSet<u64>,
     /// The objects that threads make.
@@ -286,8 +286,8 @@ impl<'p> Unfolder<'p> {
             Until::State(_) | Until::Notified(..) => true,
         });
         self.end_all();
-        for object in self.users.shared() {
-            self.seen.shared.insert(self.skeleton.objects[object as usize].key);
+        for (object, word) in self.users.shared() {
+            self.seen.shared.insert((self.skeleton.objects[object as usize].key, word));
         }
         self.seen.broken.extend(self.protection.find_broken(&self.skeleton));
         (self.skeleton, self.seen)

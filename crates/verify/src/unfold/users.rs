@@ -1,22 +1,32 @@
 //! Which memory several threads must share.
 //!
-//! **Computes.** The objects that two threads access, at least one of them writing, of which
-//! neither makes all its accesses before it forks the other. Of all others, a thread knows what it
-//! reads: it is what the thread has written itself, or what its parent knew when it forked it.
+//! **Computes.** The words that two threads access, at least one of them writing, of which neither
+//! makes all its accesses before it forks the other; and words that one access reaches together with
+//! these. Of all others, a thread knows what it reads: it is what the thread has written itself, or
+//! what its parent knew when it forked it.
 //!
 //! **Invariant.** What a thread does later is noted later: instructions are unfolded in the order in
 //! which executions come to them. What `main` does before its first fork comes before everything,
 //! and is not noted.
 //!
-//! **Cost.** For each object, the number of its writers times that of its users.
+//! **Cost.** For each word, the number of its writers times that of its users.
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::fault::{Fault, is_seeded};
+use crate::skeleton::Place;
 
-/// When a thread was the last to do something to an object.
+/// How many bytes of an object are shared together.
+const WORD: u32 = 4;
+
+/// The numbers of the words that an access reaches.
+pub(super) fn words(place: Place) -> impl Iterator<Item = u32> {
+    place.offset / WORD..=(place.offset + u32::from(place.size) - 1) / WORD
+}
+
+/// When a thread was the last to do something to a word.
 #[derive(Clone, Copy, Default)]
 struct Used {
     accessed: u64,
@@ -25,20 +35,27 @@ struct Used {
 
 #[derive(Default)]
 pub(super) struct Users {
-    /// By object and thread.
-    of: FxHashMap<u32, BTreeMap<usize, Used>>,
+    /// By object and word, and by thread.
+    of: FxHashMap<(u32, u32), BTreeMap<usize, Used>>,
+    /// Accesses to several words.
+    long: FxHashSet<Place>,
     /// The parent of each thread that was forked, and when that was.
     forks: FxHashMap<usize, (usize, u64)>,
     now: u64,
 }
 
 impl Users {
-    pub(super) fn note(&mut self, object: u32, thread: usize, writes: bool) {
+    pub(super) fn note(&mut self, place: Place, thread: usize, writes: bool) {
         self.now += 1;
-        let used = self.of.entry(object).or_default().entry(thread).or_default();
-        used.accessed = self.now;
-        if writes {
-            used.written = Some(self.now);
+        for word in words(place) {
+            let used = self.of.entry((place.object, word)).or_default().entry(thread).or_default();
+            used.accessed = self.now;
+            if writes {
+                used.written = Some(self.now);
+            }
+        }
+        if words(place).nth(1).is_some() {
+            self.long.insert(place);
         }
     }
 
@@ -47,10 +64,21 @@ impl Users {
         self.forks.insert(child, (parent, self.now));
     }
 
-    /// The objects that must be shared.
-    pub(super) fn shared(&self) -> impl Iterator<Item = u32> {
+    /// The words that must be shared.
+    pub(super) fn shared(&self) -> FxHashSet<(u32, u32)> {
         let of = self.of.iter().filter(|(_, users)| self.disturb_each_other(users));
-        of.map(|(&object, _)| object)
+        let mut shared: FxHashSet<(u32, u32)> = of.map(|(&at, _)| at).collect();
+        loop {
+            let before = shared.len();
+            for &place in &self.long {
+                if words(place).any(|word| shared.contains(&(place.object, word))) {
+                    shared.extend(words(place).map(|word| (place.object, word)));
+                }
+            }
+            if shared.len() == before {
+                return shared;
+            }
+        }
     }
 
     fn disturb_each_other(&self, users: &BTreeMap<usize, Used>) -> bool {
