@@ -115,6 +115,16 @@ fn files_are_known() {
     check("examples/runs/whole-file.c", "-DWRONG", file, 1, "bug: assertion violated: main");
 }
 
+/// Of an array, each thread may have a part, and all may write through one pointer.
+#[test]
+fn parts_of_arrays_may_belong_to_threads() {
+    check("examples/runs/cursor.c", "", "", 0, PROVED);
+    check("examples/runs/cursor.c", "-DWRONG", "", 1, "bug: undefined behaviour: work");
+    let words = "examples/runs/words.txt";
+    check("examples/runs/words.c", "", words, 0, PROVED);
+    check("examples/runs/words.c", "-DWRONG", words, 1, "bug: ");
+}
+
 /// Constants may lie inside of each other.
 #[test]
 fn texts_may_end_the_same_way() {

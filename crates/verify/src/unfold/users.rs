@@ -1,13 +1,13 @@
 //! Which memory several threads must share.
 //!
 //! **Computes.** The words that two threads access, at least one of them writing, of which neither
-//! makes all its accesses before it forks the other; and words that one access reaches together with
-//! these. Of all others, a thread knows what it reads: it is what the thread has written itself, or
-//! what its parent knew when it forked it.
+//! makes all its accesses before it forks the other; and words that one access reaches together
+//! with these. Of all others, a thread knows what it reads: it is what the thread has written
+//! itself, or what its parent knew when it forked it.
 //!
-//! **Invariant.** What a thread does later is noted later: instructions are unfolded in the order in
-//! which executions come to them. What `main` does before its first fork comes before everything,
-//! and is not noted.
+//! **Invariant.** What a thread does later is noted later: instructions are unfolded in the order
+//! in which executions come to them. What `main` does before its first fork comes before
+//! everything, and is not noted.
 //!
 //! **Cost.** For each word, the number of its writers times that of its users.
 
