@@ -1,5 +1,5 @@
-// -DGOOD: unknown
-// -DBUG: unknown
+// -DGOOD: proved
+// -DBUG: bug
 #include "task.h"
 #include <pthread.h>
 
