@@ -116,6 +116,30 @@ fn files_are_known() {
     check("examples/runs/closed-number.c", "", "", 3, "inconclusive:");
 }
 
+/// Of an array, each thread may have a part, and all may write through one pointer.
+#[test]
+fn parts_of_arrays_may_belong_to_threads() {
+    check("examples/runs/cursor.c", "", "", 0, PROVED);
+    check("examples/runs/cursor.c", "-DWRONG", "", 1, "bug: undefined behaviour: work");
+    let words = "examples/runs/words.txt";
+    check("examples/runs/words.c", "", words, 0, PROVED);
+    check("examples/runs/words.c", "-DWRONG", words, 1, "bug: ");
+}
+
+/// Constants may lie inside of each other.
+#[test]
+fn texts_may_end_the_same_way() {
+    check("examples/runs/text-in-text.c", "-O1", "", 0, PROVED);
+    check("examples/runs/text-in-text.c", "-O1 -Wl,-O2", "", 0, PROVED);
+    check(
+        "examples/runs/text-in-text.c",
+        "-DWRONG -Wl,-O2",
+        "",
+        1,
+        "bug: assertion violated: main",
+    );
+}
+
 /// What functions of the C library do that programs ask for numbers, texts and the time.
 #[test]
 fn functions_of_the_library_are_known() {

@@ -470,7 +470,10 @@ impl Tables {
             let variable = loaded::Variable { address, size, name, is_constant, bytes };
             variables.insert(address, variable);
         }
-        for (address, bytes) in with_image.flat_map(|(_, image)| image.constants()) {
+        let mut constants: Vec<_> = with_image.flat_map(|(_, image)| image.constants()).collect();
+        // A linker lets a text begin inside of one that ends the same way.
+        constants.sort_by_key(|(address, bytes)| (*address, u64::MAX - bytes.len() as u64));
+        for (address, bytes) in constants {
             let end = address.saturating_add(bytes.len() as u64);
             let before = variables.range(..end).next_back();
             if before.is_some_and(|(start, one)| start + one.size > address) {

@@ -158,6 +158,7 @@ pub(crate) fn common_name(name: &str) -> &str {
         "fseeko" | "fseeko64" => "fseek",
         "ftello" | "ftello64" => "ftell",
         "__getline" => "getline",
+        "__strtok_r" => "strtok_r",
         "__isoc99_sscanf" | "__isoc23_sscanf" => "sscanf",
         "__isoc99_fscanf" | "__isoc23_fscanf" => "fscanf",
         "__isoc99_scanf" | "__isoc23_scanf" => "scanf",

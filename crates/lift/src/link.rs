@@ -259,7 +259,7 @@ pub(crate) fn link(
         function.canonicalise();
     }
     for (&function, body) in names.models.values().map(|id| (id, program.function(*id))) {
-        if models::is_stream(&body.name) {
+        if models::is_inside(&body.name) {
             let all = body.instructions();
             silent.extend(all.map(|(block, index, _)| Site {
                 function,

@@ -20,7 +20,8 @@ use crate::link::SINGLE_THREADED;
 pub(crate) const MOST_BYTES: u64 = 4096;
 
 const MODELS: &str = include_str!("models.ftp");
-const STREAMS: &str = include_str!("streams.ftp");
+/// What the runtime of the compiled program does not see.
+const INSIDE: &str = concat!(include_str!("streams.ftp"), include_str!("futures.ftp"));
 
 /// What does not need to know how the process is started.
 const OF_MEMORY: [&str; 2] = ["realloc", "sscanf into places"];
@@ -86,9 +87,9 @@ pub(crate) fn called(
     first: (usize, usize),
 ) -> (Vec<Function>, Vec<Global>) {
     let (first_function, first_global) = first;
-    let library = parse(&[MODELS, STREAMS].concat()).expect("the models are a program");
+    let library = parse(&[MODELS, INSIDE].concat()).expect("the models are a program");
     let is_wanted = |name: &str| {
-        if !OF_MEMORY.contains(&name) && !uses.has_process && is_stream(name) {
+        if !OF_MEMORY.contains(&name) && !uses.has_process && is_inside(name) {
             return false;
         }
         if name == AT_EXIT {
@@ -193,8 +194,8 @@ pub(crate) fn unknown(name: &str) -> Function {
 }
 
 /// Functions whose steps are none of the compiled program: it makes other ones for what they do.
-pub(crate) fn is_stream(name: &str) -> bool {
-    STREAMS.contains(&format!("func {name}(")) || STREAMS.contains(&format!("func \"{name}\"("))
+pub(crate) fn is_inside(name: &str) -> bool {
+    INSIDE.contains(&format!("func {name}(")) || INSIDE.contains(&format!("func \"{name}\"("))
 }
 
 /// The models by name, if the first has this number.
@@ -221,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_models_are_valid() {
-        let library = parse(&[MODELS, STREAMS].concat()).unwrap();
+        let library = parse(&[MODELS, INSIDE].concat()).unwrap();
         foretrace_program::validate(&library).unwrap();
         assert!(KINDS.iter().all(|name| library.find_function(name).is_some()));
     }

@@ -35,6 +35,8 @@ foretrace_faults::faults! {
         ExchangeFails,
         /// What is written under a condition only is as it was before the first fork.
         WriterForgotten,
+        /// A child has seen what its parent does behind the fork.
+        SeenTooEarly,
         /// What only one of two paths has done was not done.
         PathForgotten,
         /// A block whose size depends on data is as large as it may be.

@@ -7,11 +7,12 @@
 
 use std::rc::Rc;
 
-use foretrace_program::{Site, Undefined, Violation};
+use foretrace_program::{BlockId, FunctionId, Site, Undefined, Violation};
 use foretrace_words::{BinaryOp, Cast};
 
 use super::addresses::Case;
 use super::memory::{Memory, Piece, assemble};
+use super::users::words;
 use super::ways::{Arrival, Section, Way};
 use super::{Made, Unfolder, key};
 use crate::fault::{Fault, is_seeded};
@@ -19,7 +20,7 @@ use crate::skeleton::*;
 use crate::terms::{Op, Term};
 
 /// Stands for addresses that are not known.
-const ANYWHERE: (u64, u64) = (u64::MAX, 0);
+pub(super) const ANYWHERE: (u64, u64) = (u64::MAX, 0);
 
 /// An instruction that accesses memory.
 #[derive(Clone, Copy)]
@@ -87,14 +88,15 @@ impl Unfolder<'_> {
         self.object(key, size, initial, kind)
     }
 
-    pub(super) fn is_shared(&self, object: u32) -> bool {
-        self.known.shared.contains(&self.skeleton.objects[object as usize].key)
+    pub(super) fn is_shared(&self, place: Place) -> bool {
+        let key = self.skeleton.objects[place.object as usize].key;
+        words(place).any(|word| self.known.shared.contains(&(key, word)))
     }
 
-    /// Notes that the thread accesses an object.
-    fn uses(&mut self, way: &Way, object: u32) {
+    /// Notes that the thread accesses memory.
+    fn uses(&mut self, way: &Way, place: Place, writes: bool) {
         if !way.sequential {
-            self.users.entry(object).or_default().insert(self.thread);
+            self.users.note(place, self.thread, writes);
         }
     }
 
@@ -107,8 +109,8 @@ impl Unfolder<'_> {
         condition: Term,
         site: Site,
     ) -> Term {
-        self.uses(way, place.object);
-        if way.sequential || !self.is_shared(place.object) {
+        self.uses(way, place, false);
+        if way.sequential || !self.is_shared(place) {
             let word = self.known_word(&way.memory.clone(), place);
             if !self.is_determinate(word) {
                 self.skeleton.uninitialised.push(site);
@@ -193,13 +195,8 @@ impl Unfolder<'_> {
     pub(super) fn snapshot(&mut self, node: NodeId, guard: Term, place: Place) -> Term {
         let (value, is_first) = self.seen_by_section(node, guard, place);
         if let Some(guard) = is_first {
-            let site = Site {
-                function: foretrace_program::FunctionId(0),
-                block: foretrace_program::BlockId(0),
-                index: 0,
-            };
             let why = Why::Unsupported(NOT_INITIALISED.to_string());
-            self.skeleton.exits.push(Exit { guard, why, site });
+            self.skeleton.exits.push(Exit { guard, why, site: NOWHERE });
         }
         value
     }
@@ -216,13 +213,14 @@ impl Unfolder<'_> {
         if self.skeleton.terms.is_false(condition) {
             return;
         }
-        self.uses(way, place.object);
         let is_certain = self.skeleton.terms.is_true(condition);
-        if !way.sequential && (is_certain || !is_seeded(Fault::WriterForgotten)) {
-            self.written.insert(place.object);
+        self.uses(way, place, is_certain || !is_seeded(Fault::WriterForgotten));
+        let is_own = way.sequential || !self.is_shared(place);
+        for outside in self.note_address(place, value).into_iter().filter(|_| !is_own) {
+            let outside = self.skeleton.terms.and(outside, condition);
+            self.exit_if(way, outside, NOWHERE, Why::Unsupported(OUTSIDE.to_string()));
         }
-        self.note_address(place, value);
-        if way.sequential || !self.is_shared(place.object) {
+        if is_own {
             let value = if self.skeleton.terms.is_true(condition) {
                 value
             } else {
@@ -240,13 +238,8 @@ impl Unfolder<'_> {
             let value = if self.skeleton.terms.is_true(condition) {
                 value
             } else {
-                let nowhere = Site {
-                    function: foretrace_program::FunctionId(0),
-                    block: foretrace_program::BlockId(0),
-                    index: 0,
-                };
                 let truth = self.skeleton.terms.truth(true);
-                let old = self.read(way, &mut None, place, truth, nowhere);
+                let old = self.read(way, &mut None, place, truth, NOWHERE);
                 self.skeleton.terms.ite(condition, value, old)
             };
             way.section.as_mut().expect("it is there").memory.store(place, value);
@@ -266,23 +259,30 @@ impl Unfolder<'_> {
         }
         way.sequential = false;
         let bytes = way.memory.bytes();
-        let bytes = bytes.into_iter().filter(|((object, _), _)| self.is_shared(*object));
+        let byte = |(object, offset)| Place { object, offset, size: 1 };
+        let bytes = bytes.into_iter().filter(|(at, _)| self.is_shared(byte(*at)));
         let bytes: Vec<((u32, u32), Piece)> = bytes.collect();
         if bytes.is_empty() {
             return;
         }
         let node = self.node();
         let guard = way.guard(&mut self.skeleton.terms);
-        self.write_bytes(node, guard, &bytes);
-        let is_shared: Vec<u32> = bytes.iter().map(|((object, _), _)| *object).collect();
-        for object in &is_shared {
-            self.uses(way, *object);
+        self.write_bytes(node, guard, &bytes, true);
+        for &(at, _) in &bytes {
+            self.uses(way, byte(at), true);
         }
-        way.memory.forget(|object| is_shared.binary_search(&object).is_ok());
+        way.memory.forget_bytes(bytes.iter().map(|&(at, _)| at));
     }
 
-    /// Writes bytes, which are in order, as words where they are.
-    pub(super) fn write_bytes(&mut self, node: NodeId, guard: Term, bytes: &[((u32, u32), Piece)]) {
+    /// Writes bytes, which are in order, as words where they are: the first ones that others see,
+    /// or those of a section.
+    pub(super) fn write_bytes(
+        &mut self,
+        node: NodeId,
+        guard: Term,
+        bytes: &[((u32, u32), Piece)],
+        is_first: bool,
+    ) {
         let mut at = 0;
         while at < bytes.len() {
             let ((object, offset), Piece { word, index }) = bytes[at];
@@ -298,7 +298,12 @@ impl Unfolder<'_> {
                 false => (self.skeleton.terms.byte(word, index), 1),
             };
             let place = Place { object, offset, size: size as u8 };
-            self.note_address(place, value);
+            let is_outside = !self.note_address(place, value).is_empty();
+            // In a section, it was the result of the store.
+            if is_outside && is_first {
+                let at = self.place_key(place);
+                self.seen.stored.entry(at).or_default().insert(ANYWHERE);
+            }
             self.skeleton.writes.push(Write { node, place, value, guard });
             at += size;
         }
@@ -332,7 +337,7 @@ impl Unfolder<'_> {
         let section = way.section.take().expect("it is there");
         let bytes = section.memory.bytes();
         let node = if is_seeded(Fault::SectionTorn) { self.node() } else { section.node };
-        self.write_bytes(node, guard, &bytes);
+        self.write_bytes(node, guard, &bytes, false);
         self.skeleton.sections.push((section.node, guard));
     }
 
@@ -503,8 +508,8 @@ impl Unfolder<'_> {
             });
             let writes = change(self, way, &mut node, Found { place, condition, value: found });
             // What writes the value that is there can race.
-            if !way.sequential && !self.skeleton.terms.is_false(writes) {
-                self.written.insert(place.object);
+            if !self.skeleton.terms.is_false(writes) {
+                self.uses(way, place, true);
             }
             self.note_access(way, node, place, happens, writes, accessing);
         }
@@ -570,30 +575,10 @@ impl Unfolder<'_> {
         });
         Ok(targets.collect())
     }
-
-    /// Notes which addresses a store may leave in shared memory.
-    fn note_address(&mut self, place: Place, value: Term) {
-        if place.size != 8 || !self.has_address(value) {
-            return;
-        }
-        let at = self.place_key(place);
-        // Each of the values that it may be by itself: what is not made of an address is none.
-        let mut open = vec![value];
-        while let Some(value) = open.pop() {
-            if let Op::Ite(_, then, otherwise) = self.skeleton.terms.op(value) {
-                open.extend([then, otherwise]);
-            } else if self.has_address(value) {
-                let noted: Vec<(u64, u64)> = match self.pointees(value) {
-                    Ok(targets) => targets
-                        .into_iter()
-                        .map(|(_, object, offset)| (self.object_key(object), offset))
-                        .collect(),
-                    Err(_) => vec![ANYWHERE],
-                };
-                self.seen.stored.entry(at).or_default().extend(noted);
-            }
-        }
-    }
 }
 
+const OUTSIDE: &str = "an address far outside of its object is stored";
 const NOT_INITIALISED: &str = "memory is read that may not be initialised";
+
+/// Where a step is that belongs to no instruction.
+const NOWHERE: Site = Site { function: FunctionId(0), block: BlockId(0), index: 0 };

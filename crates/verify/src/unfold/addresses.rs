@@ -5,6 +5,7 @@
 use foretrace_words::BinaryOp;
 
 use super::Unfolder;
+use super::access::ANYWHERE;
 use crate::skeleton::*;
 use crate::terms::{Op, Term};
 
@@ -155,3 +156,48 @@ impl Unfolder<'_> {
         (self.skeleton.objects[place.object as usize].key, place.offset)
     }
 }
+
+impl Unfolder<'_> {
+    /// Notes which addresses a store may leave in shared memory. Those that are far outside of
+    /// their objects are not noted, or else counting would never end: the result says when they are
+    /// stored.
+    #[must_use]
+    pub(super) fn note_address(&mut self, place: Place, value: Term) -> Vec<Term> {
+        let mut outside = Vec::new();
+        if place.size != 8 || !self.has_address(value) {
+            return outside;
+        }
+        let at = self.place_key(place);
+        // Each of the values that it may be by itself: what is not made of an address is none.
+        let mut open = vec![value];
+        while let Some(value) = open.pop() {
+            if let Op::Ite(_, then, otherwise) = self.skeleton.terms.op(value) {
+                open.extend([then, otherwise]);
+            } else if self.has_address(value) {
+                let mut noted = Vec::new();
+                match self.pointees(value) {
+                    Ok(targets) => {
+                        for (is_it, object, offset) in targets {
+                            let found = self.skeleton.objects.get(object as usize);
+                            match found.is_some_and(|found| is_far(offset, found.size)) {
+                                true => outside.push(is_it),
+                                false => noted.push((self.object_key(object), offset)),
+                            }
+                        }
+                    }
+                    Err(_) => noted.push(ANYWHERE),
+                }
+                self.seen.stored.entry(at).or_default().extend(noted);
+            }
+        }
+        outside
+    }
+}
+
+/// Whether an offset is that of nothing that a mistake could mean.
+fn is_far(offset: u64, size: u32) -> bool {
+    offset.wrapping_add(NEAR) > u64::from(size) + 2 * NEAR
+}
+
+/// So many bytes beside an object are near it.
+const NEAR: u64 = 64;

@@ -113,7 +113,7 @@ impl Unfolder<'_> {
         let guard = way.guard(&mut self.skeleton.terms);
         self.step(way, guard, None, how);
         let Some(section) = way.section.take() else { return };
-        self.write_bytes(section.node, guard, &section.memory.bytes());
+        self.write_bytes(section.node, guard, &section.memory.bytes(), false);
         self.skeleton.sections.push((section.node, guard));
     }
 

@@ -58,6 +58,12 @@ impl Memory {
         bytes
     }
 
+    /// Forgets bytes.
+    pub(super) fn forget_bytes(&mut self, gone: impl Iterator<Item = (u32, u32)>) {
+        let bytes = Rc::make_mut(&mut self.0);
+        gone.for_each(|at| _ = bytes.remove(&at));
+    }
+
     /// Forgets the objects for which `is_gone` says so.
     pub(super) fn forget(&mut self, is_gone: impl Fn(u32) -> bool) {
         if self.0.keys().any(|&(object, _)| is_gone(object)) {

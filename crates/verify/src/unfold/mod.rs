@@ -30,6 +30,7 @@
 //! | `settle` | values that must be known on the way |
 //! | `sync`, `threads` | locks, semaphores, barriers, waits; threads |
 //! | `stuck` | where threads can be blocked |
+//! | `users` | which memory several threads must share |
 //! | `meanings` | instructions whose operand may mean several things |
 
 mod access;
@@ -45,6 +46,7 @@ mod shape;
 mod stuck;
 mod sync;
 mod threads;
+mod users;
 mod ways;
 
 pub(crate) use instruction::UNKNOWN;
@@ -67,6 +69,7 @@ use crate::terms::Term;
 
 use critical::Protection;
 use shape::Shape;
+use users::Users;
 use ways::{Arrival, Way, apart};
 
 pub(crate) use settle::Guesses;
@@ -108,8 +111,8 @@ pub(crate) struct Made {
 /// What an earlier unfolding has shown: it only ever grows.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Known {
-    /// Objects that several threads access, and at least one of them writes, by their keys.
-    pub(crate) shared: FxHashSet<u64>,
+    /// Words of objects that threads share, by the keys of the objects.
+    pub(crate) shared: FxHashSet<(u64, u32)>,
     /// Objects whose life ends.
     pub(crate) ends: FxHashSet<u64>,
     /// The objects that threads make.
@@ -177,10 +180,7 @@ struct Unfolder<'p> {
     objects: FxHashMap<u64, u32>,
     /// How often each thread has come to a site that makes something.
     instances: FxHashMap<(u64, Site), u32>,
-    /// By object, the threads that access it beside others.
-    users: FxHashMap<u32, BTreeSet<usize>>,
-    /// Objects to which a thread writes beside others.
-    written: FxHashSet<u32>,
+    users: Users,
     seen: Known,
     /// The place that the symbol of a read stands for.
     reads_of: FxHashMap<Term, Place>,
@@ -229,8 +229,7 @@ impl<'p> Unfolder<'p> {
             waiting: Vec::new(),
             objects: FxHashMap::default(),
             instances: FxHashMap::default(),
-            users: FxHashMap::default(),
-            written: FxHashSet::default(),
+            users: Users::default(),
             seen: Known::default(),
             reads_of: FxHashMap::default(),
             indeterminate: FxHashSet::default(),
@@ -289,11 +288,8 @@ impl<'p> Unfolder<'p> {
             Until::State(_) | Until::Notified(..) => true,
         });
         self.end_all();
-        for (&object, users) in &self.users {
-            // What only `main` writes, before its first fork, all threads know as it is then.
-            if users.len() > 1 && self.written.contains(&object) {
-                self.seen.shared.insert(self.skeleton.objects[object as usize].key);
-            }
+        for (object, word) in self.users.shared() {
+            self.seen.shared.insert((self.skeleton.objects[object as usize].key, word));
         }
         self.seen.broken.extend(self.protection.find_broken(&self.skeleton));
         (self.skeleton, self.seen)

@@ -24,7 +24,7 @@ impl Unfolder<'_> {
         writes: Term,
         Accessing { site, is_atomic, .. }: Accessing,
     ) {
-        if way.sequential || !self.is_shared(place.object) {
+        if way.sequential || !self.is_shared(place) {
             return;
         }
         let section = way.section.as_ref().map(|section| section.node);

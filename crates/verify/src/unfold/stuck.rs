@@ -62,7 +62,7 @@ impl Unfolder<'_> {
         found: Term,
         is_possible: impl Fn(&mut Terms, Term) -> Term,
     ) -> Term {
-        let is_own = way.sequential || !self.is_shared(state.object);
+        let is_own = way.sequential || !self.is_shared(state);
         let at_end = if is_own { found } else { self.at_end(state) };
         let possible = is_possible(&mut self.skeleton.terms, at_end);
         self.skeleton.terms.not(possible)

@@ -46,6 +46,7 @@ impl Unfolder<'_> {
         *instance += 1;
         let key = key(("thread", self.thread_key, site, *instance));
         let child = self.new_thread(Some(node), guard);
+        self.users.fork(self.thread, child);
         self.step(&here.way, guard, Some(node), How::Fork(child));
         let truth = self.skeleton.terms.truth(true);
         let mut way = Way::new(truth, guard, false);
