@@ -83,6 +83,8 @@ pub(crate) fn object(
     command.arg("-ftrivial-auto-var-init=zero").env("FORETRACE_INDETERMINATE", "1");
     if asks_overflow {
         command.args(["-ftrapv", &format!("-ftrapv-handler={OVERFLOWS}")]);
+        // Shifts to the left beyond the sign: a trap, which no verdict passes.
+        command.args(["-fsanitize=shift-base", "-fsanitize-trap=shift-base"]);
     }
     command.args(additions).args(flags).arg(source).arg("-o").arg(to);
     let output = command.output().map_err(|error| cannot_start(Path::new(&clang), &error))?;

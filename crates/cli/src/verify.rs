@@ -38,6 +38,13 @@ struct Subject {
     one_input: bool,
 }
 
+impl Subject {
+    /// Which calls give values that the program may never get.
+    fn outside(&self) -> fn(&str) -> bool {
+        if self.one_input { |name| name != "indeterminate" } else { |name| name.starts_with(ANY) }
+    }
+}
+
 pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
     let started = Instant::now();
     let asked = arguments.property.as_deref().map(Asked::read).transpose()?;
@@ -70,32 +77,31 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
         stop: interrupt::STOP.flag(),
         instructions: (arguments.memory / BYTES_PER_INSTRUCTION).max(1000),
         indeterminate: subject.indeterminate,
+        outside: subject.outside(),
+        walks: !arguments.no_replay,
         ..Options::default()
     };
     let options = asked.iter().fold(options, |options, asked| asked.choose(options));
     interrupt::listen();
-    let mut report = verify(&subject.lifted.program, &options);
     let missing = asked.as_ref().and_then(|asked| asked.missing).map(str::to_string);
     let doubts = missing.into_iter().chain(subject.lifted.doubts.iter().cloned());
     let doubts: Vec<Open> = doubts.map(|reason| Open { reason, site: None }).collect();
-    for verdict in [Some(&mut report.verdict), report.besides.as_mut()].into_iter().flatten() {
-        if let (Verdict::Proved | Verdict::UpTo { .. }, false) = (&verdict, doubts.is_empty()) {
-            *verdict = Verdict::Unknown(doubts.clone());
-        }
-    }
-    let replayed = match (&report.verdict, &subject.native) {
-        (Verdict::Bug(bug), Some(native)) if !arguments.no_replay => {
-            match native.replay(&subject.lifted, bug)? {
-                // The program got the interrupt as well.
-                Replayed::Diverged(_) if interrupt::STOP.is_set() => {
-                    Replayed::Not("interrupted".to_string())
-                }
-                replayed => replayed,
+    let answer = |options: &Options| {
+        let mut report = verify(&subject.lifted.program, options);
+        for verdict in [Some(&mut report.verdict), report.besides.as_mut()].into_iter().flatten() {
+            if let (Verdict::Proved | Verdict::UpTo { .. }, false) = (&verdict, doubts.is_empty()) {
+                *verdict = Verdict::Unknown(doubts.clone());
             }
         }
-        (Verdict::Bug(_), None) => Replayed::Not("there is no compiled program".to_string()),
-        _ => Replayed::Not("--no-replay".to_string()),
+        let replayed = replay(&subject, &report.verdict, arguments.no_replay)?;
+        Ok::<_, Failure>((report, replayed))
     };
+    let (mut report, mut replayed) = answer(&options)?;
+    let is_confirmed = matches!(replayed, Replayed::Confirmed(_)) || subject.native.is_none();
+    if report.by_walk && !is_confirmed {
+        // Walks have addresses as the interpreter makes them up; unfolding knows of all others.
+        (report, replayed) = answer(&Options { walks: false, ..options.clone() })?;
+    }
     // What is outside of the program, or is not modelled, may never give such values.
     let outside = match (&report.verdict, &replayed) {
         (Verdict::Bug(bug), Replayed::Not(why) | Replayed::Diverged(why)) => {
@@ -152,8 +158,7 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
 /// A value of a schedule that the program asks something outside for, if there is one.
 fn given_from_outside(subject: &Subject, bug: &Bug) -> Option<(String, Site)> {
     bug.steps.iter().find_map(|step| {
-        let is_doubtful =
-            |name: &str| name.starts_with(ANY) || (subject.one_input && name != "indeterminate");
+        let is_doubtful = subject.outside();
         let op = subject.lifted.program.instruction(step.site).map(|instruction| &instruction.op);
         match op {
             Some(Op::External { name, .. }) if is_doubtful(name) && step.input.is_some() => {
@@ -161,6 +166,23 @@ fn given_from_outside(subject: &Subject, bug: &Bug) -> Option<(String, Site)> {
             }
             _ => None,
         }
+    })
+}
+
+/// Forces the schedule of a bug on the compiled program, if there is one.
+fn replay(subject: &Subject, verdict: &Verdict, no_replay: bool) -> Result<Replayed, Failure> {
+    Ok(match (verdict, &subject.native) {
+        (Verdict::Bug(bug), Some(native)) if !no_replay => {
+            match native.replay(&subject.lifted, bug)? {
+                // The program got the interrupt as well.
+                Replayed::Diverged(_) if interrupt::STOP.is_set() => {
+                    Replayed::Not("interrupted".to_string())
+                }
+                replayed => replayed,
+            }
+        }
+        (Verdict::Bug(_), None) => Replayed::Not("there is no compiled program".to_string()),
+        _ => Replayed::Not("--no-replay".to_string()),
     })
 }
 

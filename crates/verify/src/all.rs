@@ -44,7 +44,7 @@ impl Round<'_> {
         let mut formula =
             Formula::new(&self.skeleton, &self.order, &self.cells, self.options.narrow).ok()?;
         let mut asked: BTreeMap<Violation, Vec<(Bit, Moment)>> = BTreeMap::new();
-        for check in self.skeleton.checks.iter().filter(|check| self.options.asks(check)) {
+        for check in self.skeleton.checks.iter().filter(|check| self.options.asks(&check.what)) {
             let question = (formula.bit(check.guard), Moment::of_check(check));
             asked.entry(check.what.clone()).or_default().push(question);
         }

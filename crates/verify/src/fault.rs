@@ -63,6 +63,8 @@ foretrace_faults::faults! {
         SignalWakesTwo,
         /// Signals do not end waits.
         SignalsNobody,
+        /// The fourth step of a random walk is not in its schedule.
+        WalkStepMissing,
         /// A thread that waits again and again takes only one signal with each unfolded wait.
         SignalsOnce,
     }

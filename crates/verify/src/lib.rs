@@ -6,6 +6,8 @@
 //! | [`unfold`] | each thread alone: all its paths, as accesses with conditions |
 //! | [`skeleton`] | what that gives |
 //! | [`compose`] | all threads together: order, memory, clauses |
+//! | [`questions`] | what is asked of that, easy questions first |
+//! | [`walk`] | random executions, which find what needs no proof |
 //! | [`witness`] | a model of the solver as a schedule that the interpreter confirms |
 //! | [`terms`] | values as terms over what reads see |
 //!
@@ -24,18 +26,21 @@
 mod all;
 mod compose;
 mod fault;
+mod questions;
 mod skeleton;
 mod terms;
 mod unfold;
+mod walk;
 mod witness;
 
 use std::cell::Cell;
+use std::mem;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use foretrace_program::run::Undefined;
 use foretrace_program::{BlockId, FunctionId, LockError, Program, Site, Violation};
-use foretrace_solve::{Bit, Limits, Outcome};
+use foretrace_solve::{Limits, Outcome};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use compose::addresses::used_as_numbers;
@@ -44,9 +49,11 @@ use compose::formula::Formula;
 use compose::order::Order;
 use compose::races::Races;
 use compose::stuck::{Stuck, is_too_large};
-use skeleton::{Check, Object, ObjectKind, Skeleton, Why};
+use questions::{PATIENCE, Questions};
+use skeleton::{Object, ObjectKind, Skeleton, Why};
 use terms::Term;
 use unfold::{Bounds, Guesses, unfold};
+use walk::Walks;
 use witness::Moment;
 
 pub use all::{Found, violations_up_to};
@@ -62,6 +69,8 @@ pub struct Options {
     pub unwind: Option<u32>,
     /// When to give up.
     pub deadline: Option<Instant>,
+    /// How many conflicts of the solver one question may take.
+    pub conflicts: Option<u64>,
     /// A signal handler or another thread may ask for an end.
     pub stop: Option<&'static AtomicBool>,
     /// How many instructions may be unfolded at most.
@@ -96,12 +105,17 @@ pub struct Options {
     pub races: bool,
     /// Whether stuck states are asked for.
     pub deadlocks: bool,
+    /// Whether random walks look for bugs where the solver takes longer.
+    pub walks: bool,
+    /// Calls whose values the program may never get, by their names: walks end there.
+    pub outside: fn(&str) -> bool,
 }
 
 impl Options {
-    /// Whether a check is asked for.
-    fn asks(&self, check: &Check) -> bool {
-        match &check.what {
+    /// Whether a violation is asked for.
+    fn asks(&self, violation: &Violation) -> bool {
+        match violation {
+            Violation::Race(..) => self.races,
             Violation::LockError(..) => self.lock_errors,
             Violation::Deadlock(_) => self.deadlocks,
             Violation::Undefined(Undefined::BadAddress | Undefined::BadFree, _) => self.memory,
@@ -114,16 +128,21 @@ impl Options {
         }
     }
 
-    /// Whether a check is not asked for, but nobody knows how the program goes on if it fails.
-    fn leaves_open(&self, check: &Check) -> bool {
-        let is_undefined = match &check.what {
+    fn asks_races_only(&self) -> bool {
+        let others = [self.assertions, self.memory, self.undefined, self.asks_overflow];
+        self.races && !self.lock_errors && !self.deadlocks && !others.contains(&true)
+    }
+
+    /// Whether a violation is not asked for, but nobody knows how the program goes on behind it.
+    fn leaves_open(&self, violation: &Violation) -> bool {
+        let is_undefined = match violation {
             // The thread blocks for ever.
             Violation::LockError(error, _) => *error != LockError::DoubleLock,
             Violation::Undefined(..) => true,
             Violation::Assertion(site) => self.implicit.contains(site),
             _ => false,
         };
-        is_undefined && !self.asks(check)
+        is_undefined && !self.asks(violation)
     }
 }
 
@@ -132,6 +151,7 @@ impl Default for Options {
         Options {
             unwind: None,
             deadline: None,
+            conflicts: None,
             stop: None,
             instructions: 2_000_000,
             indeterminate: false,
@@ -149,13 +169,22 @@ impl Default for Options {
             lock_errors: true,
             races: true,
             deadlocks: true,
+            walks: true,
+            outside: |_| false,
         }
     }
 }
 
 impl Options {
+    /// A bug is known. The solver's schedules have fewer switches, so it may look for the same for
+    /// a while. What limits it are no times, so that a report depends on the program only.
+    fn for_a_shorter_schedule(&self) -> Options {
+        let instructions = self.instructions.min(FEW_INSTRUCTIONS);
+        Options { instructions, conflicts: PATIENCE[0], ..self.clone() }
+    }
+
     fn limits(&self) -> Limits {
-        Limits { deadline: self.deadline, stop: self.stop, ..Limits::default() }
+        Limits { conflicts: self.conflicts, deadline: self.deadline, stop: self.stop }
     }
 }
 
@@ -169,6 +198,24 @@ pub struct Report {
     pub besides: Option<Verdict>,
     /// How large the last unfolding was.
     pub size: Size,
+    /// Whether the bug is what a random walk came to. Objects then lie where the interpreter has
+    /// put them: where a program looks at that, the bug may not be possible elsewhere.
+    pub by_walk: bool,
+}
+
+impl Report {
+    /// What walks have found counts where the solver has found nothing: its schedules are shorter.
+    fn take(&mut self, walks: Walks) {
+        let (bug, race) = walks.found();
+        let is_bug = matches!(self.verdict, Verdict::Bug(_));
+        if let (Some(bug), false) = (bug, is_bug && self.besides.is_none()) {
+            self.verdict = Verdict::Bug(bug);
+            (self.besides, self.by_walk) = (None, true);
+        } else if let (Some(race), false) = (race, is_bug) {
+            let others = mem::replace(&mut self.verdict, Verdict::Bug(race));
+            (self.besides, self.by_walk) = (Some(others), true);
+        }
+    }
 }
 
 /// What was found out about a program.
@@ -213,6 +260,10 @@ pub struct Size {
     pub bound: u32,
 }
 
+/// How much may be unfolded where a bug is known.
+const FEW_INSTRUCTIONS: u64 = 20_000;
+/// Formulas about so many accesses take longer than many walks.
+const MANY_ACCESSES: usize = 1000;
 /// The first bound, if none is given.
 const FIRST_BOUND: u32 = 2;
 /// So many waits in a row are as one, but for the signals that they take.
@@ -234,10 +285,10 @@ pub fn verify(program: &Program, options: &Options) -> Report {
 /// and words: what benchmarks compare with. It is satisfiable if something can go wrong.
 pub fn reference(program: &Program, options: &Options) -> String {
     with_stack(|| {
-        let (_, bounds) = by_bounds(program, options);
-        let plain = Options { substitution: false, narrow: false, ..options.clone() };
+        let plain = Options { substitution: false, narrow: false, walks: false, ..options.clone() };
+        let (_, bounds) = by_bounds(program, &Options { walks: false, ..options.clone() });
         let round = Round::new(program, &plain, &bounds);
-        let checks = round.skeleton.checks.iter().filter(|check| options.asks(check));
+        let checks = round.skeleton.checks.iter().filter(|check| options.asks(&check.what));
         let asked: Vec<Term> = checks.map(|check| check.guard).collect();
         compose::smtlib::export(&round.skeleton, &round.order, &round.cells, &asked)
     })
@@ -273,15 +324,28 @@ impl Bounds {
     }
 }
 
-/// Unfolds and asks, with bounds that grow; the last bounds.
+/// Walks, then unfolds and asks, with bounds that grow; the last bounds.
 fn by_bounds(program: &Program, options: &Options) -> (Report, Bounds) {
+    let mut walks = Walks::new(program, options);
+    let is_known = walks.look_round(&options.limits());
+    let options = if is_known { &options.for_a_shorter_schedule() } else { options };
+    let (mut report, bounds) = unfold_and_ask(program, options, &mut walks);
+    if matches!(report.verdict, Verdict::UpTo { .. } | Verdict::Unknown(_)) {
+        walks.find(&options.limits());
+    }
+    report.take(walks);
+    (report, bounds)
+}
+
+fn unfold_and_ask(program: &Program, options: &Options, walks: &mut Walks) -> (Report, Bounds) {
     let mut bounds = Bounds::first(options);
     let mut last: Option<Report> = None;
     for _ in 0..MOST_ROUNDS {
         let mut round = Round::new(program, options, &bounds);
-        let (verdict, besides, loops) = round.decide();
+        let (verdict, besides, loops) = round.decide(walks);
         let most = bounds.of_loops.values().copied().max().unwrap_or(bounds.turns);
-        let report = Report { verdict, besides, size: round.size(most) };
+        let size = round.size(most);
+        let report = Report { verdict, besides, size, by_walk: false };
         match report.verdict {
             Verdict::UpTo { .. } | Verdict::Unknown(_)
                 if options.unwind.is_none() && !loops.is_empty() => {}
@@ -393,55 +457,39 @@ impl<'p> Round<'p> {
 
     /// The verdict, that about everything but races if there is a race, and the loops whose bound
     /// is too small.
-    fn decide(&mut self) -> (Verdict, Option<Verdict>, Loops) {
+    fn decide(&mut self, walks: &mut Walks) -> (Verdict, Option<Verdict>, Loops) {
+        let accesses = self.skeleton.reads.len() + self.skeleton.writes.len();
+        if accesses > MANY_ACCESSES && walks.find(&self.limits()) {
+            return (self.out_of_time(), None, Loops::new());
+        }
         let Ok(mut formula) =
             Formula::new(&self.skeleton, &self.order, &self.cells, self.options.narrow)
         else {
             return (Self::unknown("the formula is too large"), None, Loops::new());
         };
-        let limits = self.limits();
-        let checks = || self.skeleton.checks.iter().filter(|check| self.options.asks(check));
-        let asked: Vec<Term> = checks().map(|check| check.guard).collect();
-        match formula.can_be(&asked, &limits) {
-            Outcome::Interrupted => return (self.out_of_time(), None, Loops::new()),
-            Outcome::Satisfiable => {
-                let values = formula.values();
-                let happens = |check: &&Check| values[check.guard.index()] == 1;
-                let check = checks().find(happens).expect("one was asked for");
-                let verdict = self.bug(&formula, &Moment::of_check(check));
+        let is_race_known = walks.has_race();
+        let mut questions = Questions::new(is_race_known);
+        for patience in PATIENCE {
+            let most = [patience, self.options.conflicts].into_iter().flatten().min();
+            let limits = Limits { conflicts: most, ..self.limits() };
+            if let Some(verdict) = self.ask_all(&mut questions, &mut formula, &limits) {
                 return (verdict, None, Loops::new());
             }
-            Outcome::Unsatisfiable => (),
-        }
-        if let Some(stuck) = self.stuck(&mut formula) {
-            match formula.ask(vec![stuck.happens], &limits) {
-                Outcome::Interrupted => return (self.out_of_time(), None, Loops::new()),
-                Outcome::Satisfiable => {
-                    let state = formula.stuck_state(&stuck);
-                    let verdict = self.bug(&formula, &Moment::of_stuck(&self.skeleton, &state));
-                    return (verdict, None, Loops::new());
-                }
-                Outcome::Unsatisfiable => (),
+            if questions.are_answered() || limits.is_over() {
+                break;
             }
-            match stuck.may_happen.map(|bit| formula.ask(vec![bit], &limits)) {
-                Some(Outcome::Unsatisfiable) | None => (),
-                Some(_) => self.waits_again.set(true),
+            if walks.find(&self.limits()) {
+                break;
             }
         }
-        let mut race = None;
-        let bits: Vec<Bit> =
-            self.races.pairs.iter().map(|pair| formula.race(&self.order, pair)).collect();
-        match formula.ask(bits.clone(), &limits) {
-            Outcome::Interrupted => {
-                return (self.out_of_time(), None, Loops::new());
-            }
-            Outcome::Satisfiable => {
-                let at = bits.iter().position(|&bit| formula.is_true(bit));
-                let pair = &self.races.pairs[at.expect("one was asked for")];
-                race = Some(self.bug(&formula, &Moment::of_race(&self.skeleton, pair)));
-            }
-            Outcome::Unsatisfiable => (),
+        if !questions.are_answered() {
+            let verdict = self.out_of_time();
+            return match questions.race() {
+                Some(race) => (race, Some(verdict), Loops::new()),
+                None => (verdict, None, Loops::new()),
+            };
         }
+        let race = questions.race();
         let (verdict, loops) = self.reach(&mut formula);
         let verdict = match verdict {
             Verdict::Proved | Verdict::UpTo { .. } if !self.not_asked().is_empty() => {
@@ -451,6 +499,8 @@ impl<'p> Round<'p> {
         };
         match race {
             Some(race) => (race, Some(verdict), Loops::new()),
+            // What holds besides a race is not worth more.
+            None if is_race_known => (verdict, None, Loops::new()),
             None => (verdict, None, loops),
         }
     }
@@ -488,7 +538,8 @@ impl<'p> Round<'p> {
     /// How far the answer reaches if nothing is wrong up to the exits; and the loops whose bound is
     /// too small.
     fn reach(&self, formula: &mut Formula) -> (Verdict, Loops) {
-        let undefined = self.skeleton.checks.iter().filter(|check| self.options.leaves_open(check));
+        let undefined =
+            self.skeleton.checks.iter().filter(|check| self.options.leaves_open(&check.what));
         let undefined = undefined.map(|check| {
             let what = check.what.describe(self.program);
             (check.guard, Why::Undefined(what), check.what.site())

@@ -180,7 +180,16 @@ pub(crate) fn confirm(
     if !violations(&machine, &runner.state).contains(&moment.what) {
         return Err(Diverged::NothingWrong);
     }
-    let state = &runner.state;
+    Ok(bug_at(&machine, &runner.state, moment.what.clone(), runner.steps))
+}
+
+/// The bug that a state shows, behind these steps.
+pub(crate) fn bug_at(
+    machine: &Machine,
+    state: &State,
+    violation: Violation,
+    steps: Vec<BugStep>,
+) -> Bug {
     let running = state.thread_ids().filter(|&thread| state.status(thread) != Status::Finished);
     let stand = running.map(|thread| Stand {
         thread,
@@ -189,7 +198,22 @@ pub(crate) fn confirm(
     });
     let stand: Vec<Stand> = stand.collect();
     let access = stand.iter().find_map(|stand| machine.bad_access(state, stand.thread));
-    Ok(Bug { violation: moment.what.clone(), steps: runner.steps, stand, access })
+    Bug { violation, steps, stand, access }
+}
+
+/// Takes a step and says what it was; `None`, and nothing changes, if it is not possible.
+pub(crate) fn take_step(machine: &Machine, state: &mut State, chosen: Move) -> Option<BugStep> {
+    let Move { thread: id, choice } = chosen;
+    let next = machine.next(state, id)?;
+    let input = if let Choice::Input(value) = choice { Some(value) } else { None };
+    let thread = state.thread_name(id).to_string();
+    let (site, kind) = (next.site, next.kind);
+    let events = machine.step(state, chosen)?;
+    let ends = events.iter().filter(|event| event.action == Action::End);
+    let ended = ends.map(|event| event.thread).collect();
+    let is_free = |event: &Event| matches!(event.action, Action::Free { .. });
+    let frees = events.iter().any(|event| is_free(event) && event.site == site);
+    Some(BugStep { thread, id, site, kind, choice, input, ended, frees })
 }
 
 struct Runner<'m, 'p> {
@@ -238,22 +262,11 @@ impl Runner<'_, '_> {
         if let How::Fork(child) = step.how {
             self.ids[child] = Some(ThreadId::from(self.state.thread_ids().len()));
         }
-        let next = self.machine.next(&self.state, thread).ok_or(Diverged::Step(number))?;
-        let input = if let Choice::Input(value) = choice { Some(value) } else { None };
-        let id = thread;
-        let name = self.state.thread_name(thread).to_string();
-        let (site, kind) = (next.site, next.kind);
-        let events = self.machine.step(&mut self.state, Move { thread, choice });
-        let events = events.ok_or(Diverged::Step(number))?;
-        let ends = events.iter().filter(|event| event.action == Action::End);
-        let ended = ends.map(|event| event.thread).collect();
-        let is_free = |event: &Event| matches!(event.action, Action::Free { .. });
-        let frees = events.iter().any(|event| is_free(event) && event.site == site);
-        let thread = name;
-        self.steps.push(BugStep { thread, id, site, kind, choice, input, ended, frees });
+        let taken = take_step(self.machine, &mut self.state, Move { thread, choice });
+        self.steps.push(taken.ok_or(Diverged::Step(number))?);
         if let Some(then) = then {
             // A wait that is a lock error has not begun.
-            let _ = self.machine.step(&mut self.state, Move { thread: id, choice: then });
+            let _ = self.machine.step(&mut self.state, Move { thread, choice: then });
         }
         Ok(())
     }

@@ -15,6 +15,9 @@ use foretrace_verify::{Fault, Options, seed_fault};
 /// How many programs are tried for each fault.
 const MOST: u64 = 1500;
 
+/// How many of them are walked through.
+const WALKED: u64 = 10;
+
 #[test]
 fn every_fault_is_caught() {
     let mut survivors = Vec::new();
@@ -26,7 +29,9 @@ fn every_fault_is_caught() {
             let compared = std::panic::catch_unwind(|| compare::compare(text, &options).is_err());
             compared.unwrap_or(true)
         };
+        let walks_astray = |seed| compare::walk(&generate::generate(seed).text).is_err();
         let is_caught = compare::kept().iter().any(|(_, text)| fails(text, 3))
+            || (0..WALKED).any(walks_astray)
             || (0..MOST).any(|seed| {
                 let unwind = if seed % 2 == 0 { 3 } else { 1 };
                 fails(&generate::generate(seed).text, unwind)

@@ -223,6 +223,9 @@ impl Lowerer<'_> {
     fn product(&mut self, base: &str, a: Operand, b: Operand) -> Checked {
         let width = self.code.width(a);
         let value = self.code.binary(binary::MUL, a, b);
+        if width == 64 {
+            return Checked { value, overflows: self.wide_product(base, [a, b]) };
+        }
         if width > 32 {
             return Checked { value, overflows: self.opaque(base, &[a, b], 1) };
         }
@@ -230,6 +233,49 @@ impl Lowerer<'_> {
         let [wide_a, wide_b, expected] = [a, b, value].map(|one| self.code.cast(extend, one, 64));
         let wide = self.code.binary(binary::MUL, wide_a, wide_b);
         Checked { value, overflows: self.code.binary(binary::NE, wide, expected) }
+    }
+
+    /// Whether a product of words of 64 bits needs more: that of their absolute values does, put
+    /// together from the products of their halves.
+    fn wide_product(&mut self, base: &str, [a, b]: [Operand; 2]) -> Operand {
+        let number = |value| Operand::number(64, value);
+        let is_signed = base.starts_with("llvm.s");
+        let mut is_negative = Operand::number(1, 0);
+        let mut parts = Vec::new();
+        for factor in [a, b] {
+            let mut absolute = factor;
+            if is_signed {
+                let negated = self.code.binary(binary::SUB, number(0), factor);
+                let below = self.code.binary(binary::SLT, factor, number(0));
+                absolute = self.code.select(below, negated, factor);
+                is_negative = self.code.binary(binary::XOR, is_negative, below);
+            }
+            parts.push(self.code.binary(binary::LSHR, absolute, number(32)));
+            parts.push(self.code.binary(binary::AND, absolute, number(mask(32))));
+        }
+        let [high_a, low_a, high_b, low_b] = parts[..] else { unreachable!("two of each") };
+        // One of the two upper halves must be 0, so that one of these products is.
+        let [has_a, has_b] =
+            [high_a, high_b].map(|high| self.code.binary(binary::NE, high, number(0)));
+        let both = self.code.binary(binary::AND, has_a, has_b);
+        let one = self.code.binary(binary::MUL, high_a, low_b);
+        let other = self.code.binary(binary::MUL, low_a, high_b);
+        let upper = self.code.binary(binary::ADD, one, other);
+        let low = self.code.binary(binary::MUL, low_a, low_b);
+        let carried = self.code.binary(binary::LSHR, low, number(32));
+        let upper = self.code.binary(binary::ADD, upper, carried);
+        let most = if is_signed { mask(31) } else { mask(32) };
+        let mut is_large = self.code.binary(binary::ULT, number(most), upper);
+        if is_signed {
+            // The lowest number has no positive counterpart.
+            let is_at_limit = self.code.binary(binary::EQ, upper, number(1 << 31));
+            let rest = self.code.binary(binary::AND, low, number(mask(32)));
+            let is_exact = self.code.binary(binary::EQ, rest, number(0));
+            let is_lowest = self.code.binary(binary::AND, is_at_limit, is_exact);
+            let is_lowest = self.code.binary(binary::AND, is_lowest, is_negative);
+            is_large = self.code.select(is_lowest, Operand::number(1, 0), is_large);
+        }
+        self.code.binary(binary::OR, both, is_large)
     }
 
     /// The upper bits of `high` and `low` in a row, shifted to the left by less than their width.

@@ -379,6 +379,6 @@ fn updating(site: Site, size: u8, order: MemoryOrder) -> Accessing {
 }
 
 /// Calls whose names begin with this do something that is not known.
-const UNKNOWN: &str = "unknown ";
+pub(crate) const UNKNOWN: &str = "unknown ";
 /// The object that stands for the first function.
 pub(super) const FUNCTIONS: u32 = 1 << 30;

@@ -47,6 +47,8 @@ mod sync;
 mod threads;
 mod ways;
 
+pub(crate) use instruction::UNKNOWN;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;

@@ -1,9 +1,12 @@
 //! One program: what `verify` finds up to a bound against all executions of the interpreter.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use foretrace_program::{Machine, Undefined, Violation, explore, parse, validate};
-use foretrace_verify::{Found, Options, violations_up_to};
+use foretrace_program::explore::violations;
+use foretrace_program::run::{Choice, Move, State};
+use foretrace_program::{Machine, Program, Undefined, Violation, explore, parse, validate};
+use foretrace_verify::{Bug, BugStep, Found, Options, Verdict, verify, violations_up_to};
 
 /// How many states are explored of one program.
 const STATES: u64 = 60_000;
@@ -96,4 +99,51 @@ pub(crate) fn compare(text: &str, options: &Options) -> Result<Compared, String>
         true => Ok(Compared::Equal { violations: found }),
         false => Ok(Compared::Within),
     }
+}
+
+/// Whether random walks find a bug; an error if its schedule does not lead there.
+#[allow(dead_code)] // One of the tests walks.
+pub(crate) fn walk(text: &str) -> Result<bool, String> {
+    let program = parse(text).map_err(|error| error.to_string())?;
+    // Nothing is unfolded.
+    let report = verify(&program, &Options { instructions: 1, ..Options::default() });
+    match &report.verdict {
+        Verdict::Bug(bug) if report.by_walk && leads_there(&program, bug) => Ok(true),
+        Verdict::Bug(bug) => {
+            Err(format!("nothing like {:?} is behind the schedule", bug.violation))
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Whether the steps of a schedule lead to its violation.
+fn leads_there(program: &Program, bug: &Bug) -> bool {
+    let input = Cell::new(0);
+    let machine = Machine::new(program).with_spurious_wakeups().with_inputs(|_| vec![input.get()]);
+    goes_on(&machine, &input, &machine.start().0, &bug.steps, &bug.violation)
+}
+
+/// The same from a state on. The schedule does not say whether a wait ends by itself: if so, then
+/// at once.
+fn goes_on(
+    machine: &Machine,
+    input: &Cell<u64>,
+    state: &State,
+    steps: &[BugStep],
+    violation: &Violation,
+) -> bool {
+    let Some((step, rest)) = steps.split_first() else {
+        return violations(machine, state).contains(violation);
+    };
+    input.set(step.input.unwrap_or(0));
+    let mut state = state.clone();
+    let chosen = Move { thread: step.id, choice: step.choice };
+    machine.step(&mut state, chosen).is_some()
+        && (goes_on(machine, input, &state, rest, violation)
+            || machine.moves_of(&state, step.id).into_iter().any(|chosen| {
+                let mut next = state.clone();
+                matches!(chosen.choice, Choice::Expires | Choice::Spurious)
+                    && machine.step(&mut next, chosen).is_some()
+                    && goes_on(machine, input, &next, rest, violation)
+            }))
 }

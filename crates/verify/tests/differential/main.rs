@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use foretrace_testing::cases;
 use foretrace_verify::Options;
 
-use compare::{Compared, PROPERTIES, compare, kept, property};
+use compare::{Compared, PROPERTIES, compare, kept, property, walk};
 
 /// What a seed is tried with: bounds and reductions, all of which must give the same.
 fn options(seed: u64) -> Options {
@@ -102,4 +102,18 @@ fn verdicts_agree_with_all_executions() {
         }
     }
     assert!(missing.is_empty(), "none of {equal} programs has {missing:?}");
+}
+
+#[test]
+fn schedules_of_random_walks_lead_to_their_bugs() {
+    let (mut found, count) = (0, cases(50, 1_000));
+    for seed in 0..count {
+        for text in [generate::generate(seed).text, guarded::guarded(seed)] {
+            match walk(&text) {
+                Ok(is_found) => found += u64::from(is_found),
+                Err(error) => panic!("seed {seed}: {error}\n{text}"),
+            }
+        }
+    }
+    assert!(found > count / 2, "walks have found {found} bugs");
 }

@@ -4,7 +4,7 @@
 // --property ../tasks/no-data-race.prp -DRACE: bug: race
 // --property ../tasks/valid-memory.prp -DOUTSIDE: bug
 // --property ../tasks/valid-memory.prp -DLATER: bug
-// -DLARGE: unknown
+// -DLARGE: bug
 #include "task.h"
 #include <pthread.h>
 #include <stdlib.h>
