@@ -13,8 +13,8 @@
 //! whenever the node does: only a thread that finds the state 0 takes a lock, and only the thread
 //! that has it gives it back (`unfold/sync.rs`).
 //!
-//! **Cost.** An adder for each read and write of the cell, or fewer: the reads of which most is known
-//! come first.
+//! **Cost.** An adder for each read and write of the cell, or fewer: the reads of which most is
+//! known come first.
 
 use foretrace_solve::Bit;
 use foretrace_words::BinaryOp;
