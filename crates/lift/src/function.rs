@@ -30,6 +30,8 @@ pub(crate) struct Lifting<'a> {
     pub(crate) has_kinds: bool,
     /// Functions that must not be called.
     pub(crate) errors: &'a [String],
+    /// Whether a failed `assert` counts where no error function calls it; else it ends the process.
+    pub(crate) asserts_count: bool,
 }
 
 /// A function that was lifted. Places are blocks and numbers of instructions.
@@ -53,6 +55,8 @@ pub(crate) fn signature(function: &image::Function) -> (Vec<u8>, Option<u8>) {
 /// A function while it is made.
 pub(crate) struct Body<'a> {
     pub(crate) lifting: &'a Lifting<'a>,
+    /// Whether a failed `assert` counts in this function.
+    pub(crate) asserts_count: bool,
     function: &'a image::Function,
     registers: Vec<Register>,
     instructions: Vec<Instruction>,
@@ -79,6 +83,7 @@ impl Lifting<'_> {
             .collect();
         let mut body = Body {
             lifting: self,
+            asserts_count: self.asserts_count || self.errors.contains(&name),
             function,
             registers,
             instructions: Vec::new(),

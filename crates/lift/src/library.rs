@@ -57,6 +57,9 @@ impl Body<'_> {
         let to = result.map(RegisterId);
         match name {
             "" => self.indirect(callee, arguments, to),
+            "__assert_fail" | "__assert" if !self.asserts_count => {
+                self.ends = Some(TerminatorKind::Exit);
+            }
             "__assert_fail" | "__assert" | "_ZSt9terminatev" => self.fail(),
             OVERFLOWS => self.overflows(),
             _ if self.lifting.errors.iter().any(|error| error == name) => self.fail(),
@@ -550,7 +553,10 @@ impl Body<'_> {
             params.len() == own.len()
                 && pairs.all(|(&param, own)| own.is_none_or(|own| own == param))
         };
-        let known = self.lifting.signatures.iter().map(|(params, _)| params).find(fits).cloned();
+        let result = to.and_then(|to| self.width(image::Operand::Register(to.0)));
+        let gives = |own: Option<u8>| result.is_none() || own == result;
+        let signatures = self.lifting.signatures.iter().filter(|(_, own)| gives(*own));
+        let known = signatures.map(|(params, _)| params).find(fits).cloned();
         let widths: Vec<u8> =
             known.unwrap_or_else(|| own.iter().map(|own| own.unwrap_or(32)).collect());
         let args = arguments.iter().zip(widths);

@@ -174,6 +174,11 @@ pub(crate) fn link(
         || bodies
             .iter()
             .any(|(_, name, _)| name == "reach_error" || name.starts_with("__VERIFIER_"));
+    // What the property names is all that counts, if the program can call that at all.
+    let can_be_called = |name: &str| {
+        undefined.contains(name) || bodies.iter().any(|(_, defined, _)| defined == name)
+    };
+    let asserts_count = error.is_none_or(|error| !can_be_called(error));
     let has_kinds = undefined.contains("pthread_mutexattr_settype")
         || program.globals.iter().any(|global| models::may_hold_kind(&global.bytes()));
     let uses = models::Uses { has_kinds, has_process: process.is_some() };
@@ -220,6 +225,7 @@ pub(crate) fn link(
             number: *number,
             signatures: &signatures,
             is_task,
+            asserts_count,
             has_kinds,
             errors: &errors,
         };

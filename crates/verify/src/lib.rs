@@ -411,7 +411,7 @@ impl<'p> Round<'p> {
             let mut skeleton = unfold(program, bounds, &guesses);
             split(&mut skeleton);
             let order = Order::new(&skeleton);
-            let cells = connect(&mut skeleton, &order, options.substitution);
+            let cells = connect(&mut skeleton, &order, options.substitution, &options.limits());
             if !guesses.learn(&skeleton) || options.limits().is_over() {
                 break (skeleton, order, cells);
             }
@@ -477,6 +477,9 @@ impl<'p> Round<'p> {
     /// The verdict, that about everything but races if there is a race, and the loops whose bound
     /// is too small.
     fn decide(&mut self, walks: &mut Walks) -> (Verdict, Option<Verdict>, Loops) {
+        if self.limits().is_over() {
+            return (self.out_of_time(), None, Loops::new());
+        }
         let accesses = self.skeleton.reads.len() + self.skeleton.writes.len();
         if accesses > MANY_ACCESSES && walks.find(&self.limits()) {
             return (self.out_of_time(), None, Loops::new());

@@ -43,9 +43,11 @@ impl Term {
 }
 
 /// The number that stands for an address where the solver needs one. Offsets wrap around inside the
-/// low half; objects that are accessed are smaller than 4 GiB.
+/// low half; objects that are accessed are much smaller than 4 GiB. The low half alone is not 0
+/// either, like those of real addresses: programs take it for a truth value.
 pub(crate) fn address_number(object: u32, offset: u64) -> u64 {
-    ((u64::from(object) + 1) << 32).wrapping_add(offset)
+    const LOW: u64 = 1 << 28;
+    ((u64::from(object) + 1) << 32).wrapping_add(LOW).wrapping_add(offset)
 }
 
 /// What symbols are replaced by, and what terms become by that.

@@ -15,7 +15,8 @@ pub(super) const NULL_PAGE: u64 = 0x1000;
 const FUNCTION_BASE: u64 = 0x1000;
 const FUNCTION_STEP: u64 = 16;
 const GLOBAL_BASE: u64 = 0x1000_0000;
-const ALLOCATED_BASE: u64 = 0x10_0000_0000;
+/// The low half is not 0: no real allocator gives such addresses.
+const ALLOCATED_BASE: u64 = 0x10_1000_0000;
 const ALIGNMENT: u64 = 16;
 /// The largest allocation that the interpreter makes.
 const MOST_BYTES: u64 = 1 << 20;

@@ -129,10 +129,10 @@ thread t {
             t: write x[1:2] : 43981
             t: read x[0:4] : 28036356
             t: assert : true
-            t: alloc h#2 size 6 at 0x1000000000
+            t: alloc h#2 size 6 at 0x1010000000
             t: write h#2[4:2] : 7
-            t: write p : 68719476736
-            t: read p : 68719476736
+            t: write p : 68987912192
+            t: read p : 68987912192
             t: read h#2[2:4] : 458752
             t: assert : true
             t: free h#2
@@ -143,7 +143,7 @@ thread t {
         &["t"],
         expect![[r#"
         t: begin
-        t: alloc h#0 size 6 at 0x1000000000
+        t: alloc h#0 size 6 at 0x1010000000
         t | the access is not inside a live object"#]],
     );
     check(
@@ -165,7 +165,7 @@ thread t {
         &["t"],
         expect![[r#"
         t: begin
-        t: alloc h#0 size 8 at 0x1000000000
+        t: alloc h#0 size 8 at 0x1010000000
         t | the freed address is not the start of a live allocation"#]],
     );
     check(
@@ -173,7 +173,7 @@ thread t {
         &["t"],
         expect![[r#"
         t: begin
-        t: alloc h#0 size 8 at 0x1000000000
+        t: alloc h#0 size 8 at 0x1010000000
         t: free h#0
         t | the freed address is not the start of a live allocation"#]],
     );
@@ -205,11 +205,11 @@ thread t { v = call private(); assert v == 3; call shared(); load.4 (load p) }",
         expect![[r#"
             t: begin
             t: assert : true
-            t: alloc s#2 size 4 at 0x1000000020
+            t: alloc s#2 size 4 at 0x1010000020
             t: write s#2[0:4] : 3
-            t: write p : 68719476768
+            t: write p : 68987912224
             t: free s#2
-            t: read p : 68719476768
+            t: read p : 68987912224
             t | the access is not inside a live object"#]],
     );
 }
@@ -314,10 +314,10 @@ thread b { k = tryacquire r; l = timedacquire m; assert k && l; acquire shared m
         "lock m; thread a { p = alloc 8; acquire at p }",
         &["a"],
         expect![[r#"
-            a: begin
-            a: alloc p#0 size 8 at 0x1000000000
-            a: acquire p#0
-            a: end"#]],
+        a: begin
+        a: alloc p#0 size 8 at 0x1010000000
+        a: acquire p#0
+        a: end"#]],
     );
 }
 

@@ -54,12 +54,14 @@ fn spread(terms: &Terms, tainted: &FxHashMap<Symbol, bool>) -> (Vec<bool>, bool)
                 let is_null = |term: Term| terms.as_constant(term) == Some(0);
                 let plain =
                     |term: Term| !of(term) && !is_null(term) && terms.as_constant(term).is_some();
-                (false, of(a) && plain(b) || of(b) && plain(a))
+                // Halves of addresses may be equal, but are not 0.
+                let halves = of(a) && of(b) && terms.width(a) < 64;
+                (false, of(a) && plain(b) || of(b) && plain(a) || halves)
             }
             Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => (of(a) || of(b), of(a) && of(b)),
             Op::Binary(_, a, b) => (of(a) || of(b), of(a) || of(b)),
             Op::Cast(Cast::ZeroExtend | Cast::SignExtend, a) => (of(a), of(a)),
-            Op::Cast(Cast::Truncate, a) => (of(a), of(a)),
+            Op::Cast(Cast::Truncate, a) => (of(a), of(a) && terms.width(term) < 32),
         };
         taints.push(is_tainted);
         wrong |= is_wrong;

@@ -15,6 +15,7 @@
 
 use std::collections::BTreeSet;
 
+use foretrace_solve::Limits;
 use rustc_hash::FxHashMap;
 
 use super::order::Order;
@@ -114,10 +115,19 @@ pub(crate) fn split(skeleton: &mut Skeleton) {
     skeleton.map_terms(|terms, term| terms.rebuild(term, &mut replaced));
 }
 
-/// Finds the sources of all reads, and replaces reads that have one, until nothing changes.
-pub(crate) fn connect(skeleton: &mut Skeleton, order: &Order, substitutes: bool) -> Vec<Cell> {
+/// Finds the sources of all reads, and replaces reads that have one, until nothing changes. If the
+/// time is over, some are missing: nothing may be asked of them then.
+pub(crate) fn connect(
+    skeleton: &mut Skeleton,
+    order: &Order,
+    substitutes: bool,
+    limits: &Limits,
+) -> Vec<Cell> {
     loop {
-        let cells = sources(skeleton, order);
+        let cells = sources(skeleton, order, limits);
+        if limits.is_over() {
+            return cells;
+        }
         let mut by = Replacements::default();
         let replaced = &mut by.symbols;
         for read in cells.iter().flat_map(|cell| &cell.reads) {
@@ -158,7 +168,7 @@ fn only_value(cell: &Cell, read: &CellRead, order: &Order) -> Option<Term> {
     }
 }
 
-fn sources(skeleton: &mut Skeleton, order: &Order) -> Vec<Cell> {
+fn sources(skeleton: &mut Skeleton, order: &Order, limits: &Limits) -> Vec<Cell> {
     let mut numbers: FxHashMap<Place, usize> = FxHashMap::default();
     let mut cells: Vec<Cell> = Vec::new();
     let mut places: Vec<Place> = skeleton.reads.iter().map(|read| read.place).collect();
@@ -193,6 +203,9 @@ fn sources(skeleton: &mut Skeleton, order: &Order) -> Vec<Cell> {
     let mut implied = Implied::new(skeleton);
     for cell in &mut cells {
         for at in 0..cell.reads.len() {
+            if limits.is_over() {
+                break;
+            }
             find_sources(cell, at, skeleton, order, &mut implied);
         }
     }

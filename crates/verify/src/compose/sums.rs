@@ -13,7 +13,8 @@
 //! whenever the node does: only a thread that finds the state 0 takes a lock, and only the thread
 //! that has it gives it back (`unfold/sync.rs`).
 //!
-//! **Cost.** An adder for each read and write of the cell.
+//! **Cost.** An adder for each read and write of the cell, or fewer: the reads of which most is
+//! known come first.
 
 use foretrace_solve::Bit;
 use foretrace_words::BinaryOp;
@@ -27,7 +28,7 @@ use crate::unfold::EXCLUSIVE;
 
 /// One write makes no chain.
 const FEWEST: usize = 2;
-/// Adders that are worth it.
+/// Adders of one cell that are worth it, but for those whose order is known.
 const MOST_ADDERS: usize = 4096;
 
 /// A cell that is only added to.
@@ -45,6 +46,8 @@ pub(crate) struct Addend<'c> {
     read: NodeId,
     pub(crate) delta: Term,
     pub(crate) is_negative: bool,
+    /// The locks that are held at the write, and of these the ones that are held from the read on.
+    locks: Vec<(usize, bool)>,
 }
 
 /// All such cells, with their numbers.
@@ -92,7 +95,7 @@ impl<'a> Found<'a> {
     }
 
     fn sum<'c>(&mut self, cell: &'c Cell) -> Option<Sum<'c>> {
-        if cell.writes.len() < FEWEST || cell.writes.len() * cell.reads.len() > MOST_ADDERS {
+        if cell.writes.len() < FEWEST {
             return None;
         }
         let (mut base, mut addends) = (None, Vec::new());
@@ -118,8 +121,26 @@ impl<'a> Found<'a> {
                 return None;
             }
         }
+        // The reads of which most is known come first, such as those behind all joins.
         let reads = cell.reads.iter().filter(|read| read.is_open && behind_base(read.node));
-        let reads = reads.collect();
+        let open = |read: &CellRead| {
+            let is_ordered = |addend: &&Addend| {
+                let write = addend.write.node;
+                write == read.node
+                    || order.before(write, read.node)
+                    || order.before(read.node, write)
+            };
+            addends.len() - addends.iter().filter(is_ordered).count()
+        };
+        let mut reads: Vec<(usize, &CellRead)> = reads.map(|read| (open(read), read)).collect();
+        reads.sort_by_key(|&(open, _)| open);
+        let mut left = MOST_ADDERS;
+        reads.retain(|&(open, _)| {
+            let fits = open <= left;
+            left -= if fits { open } else { left };
+            fits
+        });
+        let reads = reads.into_iter().map(|(_, read)| read).collect();
         Some(Sum { base, addends, reads })
     }
 
@@ -144,14 +165,15 @@ impl<'a> Found<'a> {
             if let Some(read) = read
                 && self.implied.implies(self.skeleton, write.guard, read.guard)
             {
-                return Some(Addend { write, read: read.node, delta, is_negative });
+                let (read, locks) = (read.node, self.locks_of(read.node, write));
+                return Some(Addend { write, read, delta, is_negative, locks });
             }
         }
         None
     }
 
     /// Whether no other write comes between the read and the write.
-    fn is_undisturbed(&mut self, addends: &[Addend<'_>], at: usize) -> bool {
+    fn is_undisturbed(&self, addends: &[Addend<'_>], at: usize) -> bool {
         let one = &addends[at];
         let is_apart = |other: &Addend<'_>| {
             self.order.before(other.write.node, one.read)
@@ -166,15 +188,19 @@ impl<'a> Found<'a> {
         if one.read == one.write.node {
             return true;
         }
-        let guard = one.write.guard;
-        self.locks.clone().into_iter().any(|lock| {
-            let taken = self.taken(lock, one.write.node, guard);
-            taken.is_some()
-                && taken == self.taken(lock, one.read, guard)
-                && others
-                    .iter()
-                    .all(|other| self.taken(lock, other.write.node, other.write.guard).is_some())
-        })
+        let has = |other: &Addend<'_>, lock: usize| other.locks.iter().any(|&(own, _)| own == lock);
+        let kept = one.locks.iter().filter(|(_, is_kept)| *is_kept);
+        kept.clone().any(|&(lock, _)| others.iter().all(|other| has(other, lock)))
+    }
+
+    /// The locks that are held at the write of an addend, and whether they are from the read on.
+    fn locks_of(&mut self, read: NodeId, write: &CellWrite) -> Vec<(usize, bool)> {
+        let locks = self.locks.clone();
+        let held = locks.into_iter().enumerate().filter_map(|(number, lock)| {
+            let taken = self.taken(lock, write.node, write.guard)?;
+            Some((number, self.taken(lock, read, write.guard) == Some(taken)))
+        });
+        held.collect()
     }
 }
 

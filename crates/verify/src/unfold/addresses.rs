@@ -22,61 +22,61 @@ impl Unfolder<'_> {
     /// The bytes that an address may mean.
     pub(super) fn cases(&mut self, address: Term, size: u8) -> Result<Vec<Case>, String> {
         let truth = self.skeleton.terms.truth(true);
+        let zero = self.skeleton.terms.constant(0, 64);
         let mut cases = Vec::new();
-        // Condition, term, and a number that is added to it.
-        let mut open = vec![(truth, address, 0u64)];
-        while let Some((condition, term, added)) = open.pop() {
+        // Condition, term, a number that is added to it, and data that is added as well.
+        let mut open = vec![(truth, address, 0u64, zero)];
+        while let Some((condition, term, added, index)) = open.pop() {
             if cases.len() > MOST_OFFSETS as usize {
                 return Err("an address with too many possible targets".into());
             }
-            match self.skeleton.terms.op(term) {
-                Op::Constant(_) => (),
-                Op::Address { object, offset } => {
-                    if let Ok(offset) = u32::try_from(offset.wrapping_add(added)) {
-                        cases.push(Case { condition, object, offset });
-                    }
-                }
+            let terms = &mut self.skeleton.terms;
+            let targets = match terms.op(term) {
+                Op::Constant(_) => continue,
+                Op::Address { object, offset } => vec![(truth, object, offset)],
                 Op::Ite(choice, then, otherwise) => {
-                    let terms = &mut self.skeleton.terms;
                     let not = terms.not(choice);
-                    open.push((terms.and(condition, choice), then, added));
-                    open.push((terms.and(condition, not), otherwise, added));
+                    open.push((terms.and(condition, choice), then, added, index));
+                    open.push((terms.and(condition, not), otherwise, added, index));
+                    continue;
                 }
-                Op::Binary(BinaryOp::Add, x, y) => {
-                    match (self.skeleton.terms.op(y), self.has_address(x)) {
-                        (Op::Constant(more), _) => {
-                            open.push((condition, x, added.wrapping_add(more)));
-                        }
-                        (Op::Address { object, offset }, false) => {
-                            let start = offset.wrapping_add(added);
-                            self.offsets(&mut cases, condition, object, start, x, size)?;
-                        }
-                        (_, true) if !self.has_address(y) => {
-                            for (choice, object, offset) in self.pointees(x)? {
-                                let condition = self.skeleton.terms.and(condition, choice);
-                                let start = offset.wrapping_add(added);
-                                self.offsets(&mut cases, condition, object, start, y, size)?;
-                            }
-                        }
-                        (_, false) if self.has_address(y) => {
-                            for (choice, object, offset) in self.pointees(y)? {
-                                let condition = self.skeleton.terms.and(condition, choice);
-                                let start = offset.wrapping_add(added);
-                                self.offsets(&mut cases, condition, object, start, x, size)?;
-                            }
-                        }
+                Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), x, y) => {
+                    let constant = terms.as_constant(y);
+                    let (part, other) = match (self.has_address(x), self.has_address(y)) {
+                        (true, false) => (x, y),
+                        (false, true) if op == BinaryOp::Add => (y, x),
+                        _ if constant.is_some() => (x, y),
                         _ => return Err("an address that is computed from data".into()),
+                    };
+                    let terms = &mut self.skeleton.terms;
+                    match (constant, op) {
+                        (Some(more), BinaryOp::Add) => {
+                            open.push((condition, part, added.wrapping_add(more), index));
+                        }
+                        (Some(less), _) => {
+                            open.push((condition, part, added.wrapping_sub(less), index));
+                        }
+                        (None, op) => {
+                            let index = terms.binary(op, index, other);
+                            open.push((condition, part, added, index));
+                        }
                     }
+                    continue;
                 }
-                Op::Symbol(_) => {
-                    for (choice, object, offset) in self.pointees(term)? {
-                        let condition = self.skeleton.terms.and(condition, choice);
-                        if let Ok(offset) = u32::try_from(offset.wrapping_add(added)) {
+                Op::Symbol(_) => self.pointees(term)?,
+                _ => return Err("an address that is computed from data".into()),
+            };
+            for (choice, object, offset) in targets {
+                let condition = self.skeleton.terms.and(condition, choice);
+                let start = offset.wrapping_add(added);
+                match self.skeleton.terms.as_constant(index) {
+                    Some(more) => {
+                        if let Ok(offset) = u32::try_from(start.wrapping_add(more)) {
                             cases.push(Case { condition, object, offset });
                         }
                     }
+                    None => self.offsets(&mut cases, condition, object, start, index, size)?,
                 }
-                _ => return Err("an address that is computed from data".into()),
             }
         }
         Ok(cases)
