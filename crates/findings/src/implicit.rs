@@ -133,15 +133,22 @@ pub(crate) fn what(trace: &Trace, violation: &Violation) -> Option<String> {
         ImplicitFault::Null => "a null pointer is used".to_string(),
         ImplicitFault::Division => "a number is divided by zero".to_string(),
         ImplicitFault::Bounds => "an index is out of bounds".to_string(),
-        ImplicitFault::Freed => format!("use after free of {}", freed(trace, violation)?.1),
+        ImplicitFault::Freed => {
+            let (_, block, part) = freed(trace, violation)?;
+            let part = part.map_or(String::new(), |part| format!(" ({part})"));
+            format!("use after free of {block}{part}")
+        }
         ImplicitFault::Address => "an access goes to another address".to_string(),
     })
 }
 
-/// The free that comes too early, and what it frees.
-pub(crate) fn freed<'t>(trace: &'t Trace, violation: &Violation) -> Option<(EventId, &'t str)> {
+/// The free that comes too early, what it frees, and what the source calls the part that is used.
+pub(crate) fn freed<'t>(
+    trace: &'t Trace,
+    violation: &Violation,
+) -> Option<(EventId, &'t str, Option<String>)> {
     let &Violation::Assertion(assertion) = violation else { return None };
     let (access, free) = trace.access_and_free(assertion)?;
-    let object = trace.access(access)?.at.object;
-    Some((free, trace.name(object)))
+    let at = trace.access(access)?.at;
+    Some((free, trace.name(at.object), trace.source_name(at)))
 }

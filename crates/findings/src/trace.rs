@@ -139,7 +139,7 @@ fn points(trace: &Trace, finding: &Finding) -> Vec<Point> {
             points
         }
         Violation::Lock(_, event) | Violation::Assertion(event) => {
-            let free = implicit::freed(trace, &finding.violation).map(|(free, _)| free);
+            let free = implicit::freed(trace, &finding.violation).map(|(free, ..)| free);
             let free = free.as_ref().map(at(SideState::Executed));
             [blocked(event)].into_iter().chain(free).collect()
         }
@@ -279,7 +279,7 @@ fn finding(
     let kind = finding.violation.kind();
     let object = object_name(trace, &finding);
     let freed = implicit::freed(trace, &finding.violation);
-    let at_fault = finding.violation.events().into_iter().chain(freed.map(|(free, _)| free));
+    let at_fault = finding.violation.events().into_iter().chain(freed.map(|(free, ..)| free));
     let mut places: Vec<String> = at_fault.map(|event| place(trace, event)).collect();
     places.extend(implicit::fault(trace, &finding.violation).map(|fault| fault.name().to_string()));
     let mut side = |point: &Point| Side {
@@ -395,7 +395,7 @@ fn accessed_place(trace: &Trace, finding: &Finding) -> Option<String> {
 fn accessed(trace: &Trace, finding: &Finding) -> Option<ObjectId> {
     let of_access = |event: EventId| trace.access(event).map(|access| access.at.object);
     let freed = || {
-        let (free, _) = implicit::freed(trace, &finding.violation)?;
+        let (free, ..) = implicit::freed(trace, &finding.violation)?;
         match trace.op(free) {
             Op::Free { object } => Some(object),
             ops!(memory data sync Alloc mark call) => None,
@@ -427,7 +427,7 @@ pub(crate) fn object_name(trace: &Trace, finding: &Finding) -> Option<String> {
 
 /// The name of what the events of a violation are about.
 fn object_of(trace: &Trace, violation: &Violation) -> Option<String> {
-    if let Some((_, block)) = implicit::freed(trace, violation) {
+    if let Some((_, block, _)) = implicit::freed(trace, violation) {
         return Some(block.to_string());
     }
     let mut names: Vec<&str> = Vec::new();

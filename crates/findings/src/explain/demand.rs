@@ -99,7 +99,9 @@ pub(super) fn title(words: Words, violation: &Violation) -> String {
     let accesses = violation.events().into_iter().filter_map(|event| trace.access(event));
     let object = match violation.object(trace).and(accesses.min_by_key(|access| access.at.size)) {
         Some(access) => format!(" on {}", trace.place_name(access.at)),
-        None => freed(trace, violation).map_or(String::new(), |(_, block)| format!(" of {block}")),
+        None => {
+            freed(trace, violation).map_or(String::new(), |(_, block, _)| format!(" of {block}"))
+        }
     };
     let places: Vec<String> =
         violation.events().into_iter().map(|event| place(trace, event)).collect();

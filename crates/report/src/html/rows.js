@@ -1,7 +1,7 @@
 // The schedule as a picture: a column for each thread, time downwards. Only the rows in sight have
 // elements, so that a schedule of 100,000 steps scrolls as fast as one of ten.
 
-const ROW = 30, GUTTER = 76, NARROWEST = 150, IDLE = 92, WHERE = 132, BEYOND = 12;
+const ROW = 30, GUTTER = 76, NARROWEST = 140, IDLE = 92, WHERE = 132, BEYOND = 12;
 /** More arrows than this at once help nobody. */
 const MOST_ARROWS = 150;
 

@@ -313,7 +313,7 @@ fn name(report: &Report, thread: u32) -> &str {
 /// The text with names as `completed_` instead of `ThreadPool::completed_`. Names of functions,
 /// which have more than that in them, stay.
 fn unqualified(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "_.[]+->*#".contains(c);
+    let is_plain = |c: char| c.is_alphanumeric() || "_.[]+->*#|".contains(c);
     let word = |word: &str| match split(word).last().map(|name| (name, name.trim_end_matches(':')))
     {
         Some((name, bare)) if !bare.is_empty() && bare.chars().all(is_plain) => name.to_string(),

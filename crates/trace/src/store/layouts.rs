@@ -115,9 +115,21 @@ impl Layouts {
                     member.offset <= offset
                         && offset + size <= member.offset.saturating_add(room(member))
                 };
+                let mut holding: Vec<&Member> = members.iter().filter(holds).collect();
                 // Of a union the member that is as large as what is accessed.
-                let fits = members.iter().filter(holds).find(|member| room(member) == size);
-                let member = fits.or_else(|| members.iter().find(holds));
+                if holding.iter().any(|member| room(member) == size) {
+                    holding.retain(|member| room(member) == size);
+                }
+                // Fields of bits in one word, or a union: nobody knows which of them is meant.
+                if holding.len() > 1 && holding.iter().all(|member| self.is_named_scalar(member)) {
+                    let names: Vec<&str> =
+                        holding.iter().map(|member| member.name.as_str()).collect();
+                    let joint = if is_first && *is_class { "::" } else { "." };
+                    put(text, format_args!("{joint}{}", names.join("|")));
+                    let (of, inner) = (holding[0].of, offset - holding[0].offset);
+                    return self.descend(text, of, inner, size, false);
+                }
+                let member = holding.first().copied();
                 // The elements of `std::array` have the name of the whole.
                 if let ([only], Some(_)) = (&members[..], member)
                     && matches!(self.types[only.of.index()].shape, Shape::Array(_))
@@ -145,6 +157,11 @@ impl Layouts {
         if rest > 0 {
             put(text, format_args!("+{rest}"));
         }
+    }
+
+    fn is_named_scalar(&self, member: &Member) -> bool {
+        let is_scalar = self.types[member.of.index()].shape == Shape::Scalar;
+        is_scalar && !member.name.is_empty() && !is_reserved(&member.name)
     }
 }
 
@@ -257,12 +274,20 @@ mod tests {
             members: vec![member("count", 0, int), member("cells", 4, cells), member("", 28, cell)],
         };
         let queue = builder.add_type(TypeInfo { size: 36, shape: queue });
+        let byte = builder.add_type(TypeInfo { size: 1, shape: Shape::Scalar });
+        let bits = Shape::Structure {
+            name: "bits".into(),
+            is_class: true,
+            members: vec![member("on", 0, int), member("level", 0, int), member("low", 0, byte)],
+        };
+        let bits = builder.add_type(TypeInfo { size: 4, shape: bits });
         let [q, heap, stack] = ["q", "heap#1", "stack of T0"].map(|name| builder.object(name));
         let part = |object, start, end, called, of| Layout { object, start, end, called, of };
         builder.set_layouts(vec![
             part(stack, 16, 52, Called::Variable("local".into()), queue),
             part(heap, 0, 8, Called::Type, cell),
             part(heap, 8, 24, Called::Type, cell),
+            part(heap, 24, 28, Called::Type, bits),
             part(q, 0, 36, Called::Object, queue),
         ]);
         builder.set_folders(vec!["/src".into()]);
@@ -283,6 +308,9 @@ mod tests {
         assert_eq!(name(0, 16, 4), "q.cells[1]", "what is inside of a library's type is its own");
         assert_eq!(name(1, 0, 4), "cell::ready");
         assert_eq!(name(1, 16, 4), "cell[1].ready");
+        assert_eq!(name(1, 24, 4), "bits::on|level", "one of those");
+        assert_eq!(name(1, 25, 2), "bits::on|level+1");
+        assert_eq!(name(1, 24, 1), "bits::low", "of a union the one with that size");
         assert_eq!(name(2, 20, 4), "local.cells[0].ready");
         assert_eq!(name(2, 60, 4), "stack of T0+60", "nothing is known there");
     }
