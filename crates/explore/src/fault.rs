@@ -60,6 +60,14 @@ foretrace_faults::faults! {
         SourcesLeftOut,
         /// What is found in a slice is not repeated with all objects.
         SliceUnchecked,
+        /// Nobody needs those who post a semaphore.
+        PostsUnneeded,
+        /// Nobody needs those who write what is read.
+        WritesUnneeded,
+        /// A thread need not give back what it has taken.
+        HoldsCutOff,
+        /// Threads are left out of a state although they can let others go on.
+        EnablersForgotten,
         /// What feeds another call lets a thread leave its own at once.
         FedWithOthers,
     }

@@ -15,6 +15,7 @@ use foretrace_trace::{EventId, Mode as LockMode, Op, Request, ThreadId, Trace, o
 use foretrace_verdict::{LockMisuse, Violation};
 
 use crate::fault::{Fault, is_seeded};
+use crate::kept::lock_of;
 use crate::question::Question;
 use crate::rivals::Asked;
 use crate::script::Script;
@@ -42,6 +43,13 @@ pub(crate) struct Goals<'q> {
     /// The second accesses of atomicity violations, and all points of cycles.
     seconds: FxHashSet<EventId>,
     points: FxHashSet<EventId>,
+}
+
+/// How far a thread goes for a question: so many of its events are executed, or this is next.
+pub(crate) struct End {
+    pub(crate) thread: ThreadId,
+    pub(crate) executed: u32,
+    pub(crate) next: u32,
 }
 
 /// Pairs of accesses of one thread, and remote accesses of another one.
@@ -181,6 +189,58 @@ impl<'q> Goals<'q> {
             }
         }
         Asked { meetings, misuses: self.misuses.keys().copied().collect() }
+    }
+
+    /// How far threads go for the questions; `None`: to the end.
+    pub(crate) fn ends(&self, script: &Script) -> Option<Vec<End>> {
+        let (trace, locks) = (script.trace, &script.skeleton.locks);
+        let mut ends = Vec::new();
+        let mut add = |event: EventId, is_executed: bool| {
+            let (thread, next) = (trace.thread_of(event), trace.position(event) as u32);
+            ends.push(End { thread, executed: next + u32::from(is_executed), next });
+        };
+        for question in &self.questions {
+            match question {
+                Question::Race(parts) => {
+                    for &(first, second) in parts {
+                        for group in [first, second] {
+                            add(*group.last().expect("groups have events"), false);
+                        }
+                    }
+                }
+                Question::Atomicity(parts) => {
+                    for &(pairs, remotes) in parts {
+                        pairs.iter().for_each(|&(_, second)| add(second, false));
+                        remotes.iter().for_each(|&remote| add(remote, true));
+                    }
+                }
+                Question::LockCycle(cycles) => {
+                    cycles.iter().flatten().flat_map(|points| points.iter()).for_each(|&point| {
+                        add(point, true);
+                    });
+                }
+                Question::Stuck(_) => return None,
+                Question::Lock(errors) => {
+                    for &(_, event) in *errors {
+                        add(event, true);
+                        let lock = lock_of(script.step(event).op);
+                        for &id in lock.map_or(&[][..], |lock| locks.holds_of(lock)) {
+                            let hold = locks.hold(id);
+                            add(hold.open, true);
+                            locks.inner(id).iter().for_each(|&change| add(change, true));
+                            hold.close.into_iter().for_each(|close| add(close, true));
+                        }
+                    }
+                }
+                Question::Assertion(events) => events.iter().for_each(|&event| add(event, true)),
+            }
+            for event in question.accesses() {
+                let object = trace.access(event).expect("it is an access").at.object;
+                let alloc = script.skeleton.lifetimes.alloc_of(object);
+                alloc.into_iter().for_each(|alloc| add(alloc, true));
+            }
+        }
+        Some(ends)
     }
 
     /// Whether being next at an event can be part of a violation.

@@ -111,15 +111,8 @@ impl Kept {
     }
 
     fn keep_lock_of(&mut self, skeleton: &Skeleton, event: EventId) {
-        match skeleton.trace.op(event) {
-            Op::Acquire { lock, .. }
-            | Op::AcquireFailed { lock, .. }
-            | Op::Release { lock, .. }
-            | Op::Destroy { lock }
-            | Op::Wait { lock, .. }
-            | Op::Wake { lock, .. }
-            | Op::Request(Request::Acquire(lock, _)) => self.locks[lock.index()] = true,
-            ops!(memory object data sem barrier thread call mark Signal Broadcast Request) => {}
+        if let Some(lock) = lock_of(skeleton.trace.op(event)) {
+            self.locks[lock.index()] = true;
         }
     }
 
@@ -182,5 +175,19 @@ impl Kept {
                 }
             }
         }
+    }
+}
+
+/// The lock that an operation is about.
+pub(crate) fn lock_of(op: Op) -> Option<LockId> {
+    match op {
+        Op::Acquire { lock, .. }
+        | Op::AcquireFailed { lock, .. }
+        | Op::Release { lock, .. }
+        | Op::Destroy { lock }
+        | Op::Wait { lock, .. }
+        | Op::Wake { lock, .. }
+        | Op::Request(Request::Acquire(lock, _)) => Some(lock),
+        ops!(memory object data sem barrier thread call mark Signal Broadcast Request) => None,
     }
 }

@@ -22,6 +22,7 @@
 //! | `formula` | terms as straight-line code |
 //! | `matter` | which reads and cells can make a difference to a schedule |
 //! | `kept` | which objects are looked at |
+//! | `needs` | which steps a step needs, and how far threads need to go |
 //! | `rivals` | which steps of other threads do not commute with a step |
 //! | `world` | a state, and the rules: who may go on, and what happens then |
 //! | `memory` | the rules for accesses |
@@ -40,6 +41,7 @@ mod goals;
 mod kept;
 mod matter;
 mod memory;
+mod needs;
 mod question;
 mod rivals;
 mod script;

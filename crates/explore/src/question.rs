@@ -24,6 +24,20 @@ pub enum Question<'q> {
     Assertion(&'q [EventId]),
 }
 
+impl Question<'_> {
+    /// An access to each object that must be live.
+    pub(crate) fn accesses(&self) -> Vec<EventId> {
+        match self {
+            Question::Race(parts) => parts.iter().map(|&(group, _)| group[0]).collect(),
+            Question::Atomicity(parts) => parts.iter().map(|&(_, remotes)| remotes[0]).collect(),
+            Question::LockCycle(_)
+            | Question::Stuck(_)
+            | Question::Lock(_)
+            | Question::Assertion(_) => Vec::new(),
+        }
+    }
+}
+
 /// The answer to a question.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {

@@ -50,7 +50,10 @@ impl Rivals {
     ) -> Self {
         let trace = script.trace;
         let mut uses: FxHashMap<Thing, Vec<(EventId, Way)>> = FxHashMap::default();
-        for (event, _) in trace.ops() {
+        let is_reached = |&event: &EventId| {
+            (trace.position(event) as u32) < script.reach[trace.thread_of(event).index()]
+        };
+        for event in trace.ops().map(|(event, _)| event).filter(is_reached) {
             collect(script, asked, event, |thing, way| {
                 uses.entry(thing).or_default().push((event, way));
             });

@@ -107,6 +107,8 @@ pub(crate) struct Script<'s> {
     pub(crate) opaque_end: Vec<u32>,
     /// How deep each hold is when it is opened.
     pub(crate) first_depth: Vec<u32>,
+    /// How many events of each thread are executed at most.
+    pub(crate) reach: Vec<u32>,
 }
 
 impl<'s> Script<'s> {
@@ -137,12 +139,21 @@ impl<'s> Script<'s> {
             live: Vec::new(),
             opaque_end: vec![0; threads],
             first_depth: Vec::new(),
+            reach: vec![u32::MAX; threads],
         };
         script.give_slots(matter);
         let places = script.give_values(code, matter, asked);
         script.unpack(code, matter, &places, asked);
         script.find_depths();
         script
+    }
+
+    /// Lets threads go only so far.
+    pub(crate) fn stop_at(&mut self, reach: Vec<u32>) {
+        for last in &mut self.last_looks {
+            last.retain(|&(thread, _)| reach[thread as usize] > 0);
+        }
+        self.reach = reach;
     }
 
     pub(crate) fn step(&self, event: EventId) -> &Step<'s> {

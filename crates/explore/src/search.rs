@@ -17,6 +17,8 @@ use foretrace_verdict::Violation;
 
 use crate::fault::{Fault, is_seeded};
 use crate::goals::Goals;
+use crate::kept::lock_of;
+use crate::needs::Needs;
 use crate::question::{Limits, Reason};
 use crate::rivals::Rivals;
 use crate::script::{Pin, Script};
@@ -37,13 +39,20 @@ pub(crate) struct Outcome {
 }
 
 /// Explores all that section 7 of the theory asks for, or as much as the limits allow.
-pub(crate) fn search(script: &Script, rivals: &Rivals, goals: Goals, limits: &Limits) -> Outcome {
+pub(crate) fn search(
+    script: &Script,
+    rivals: &Rivals,
+    needs: &Needs,
+    goals: Goals,
+    limits: &Limits,
+) -> Outcome {
     let questions = goals.open.len();
     let is_idle = |event: EventId| rivals.of(event).is_empty() && is_idle(script, &goals, event);
     let idle = (0..script.trace.len()).map(EventId::from).map(is_idle).collect();
     let search = Search {
         script,
         rivals,
+        needs,
         idle,
         goals,
         limits,
@@ -102,6 +111,7 @@ const ROOT: u32 = u32::MAX;
 struct Search<'s> {
     script: &'s Script<'s>,
     rivals: &'s Rivals,
+    needs: &'s Needs,
     /// The steps that are passed over.
     idle: Vec<bool>,
     goals: Goals<'s>,
@@ -119,8 +129,8 @@ struct Search<'s> {
 
 /// Where a schedule stops being at choices.
 enum Settled {
-    /// Every thread can be tried.
-    All,
+    /// These threads can go on by themselves; several are to be tried.
+    Several(Vec<ThreadId>),
     /// Only this thread: its step has no rivals, but several outcomes.
     Only(ThreadId),
 }
@@ -149,12 +159,10 @@ impl<'s> Search<'s> {
 
     /// Goes on from a state of the table.
     fn expand(&mut self, node: u32, mut world: World) -> Result<(), Reason> {
-        let (settled, _) = self.at_once(&mut world);
+        let (settled, gone) = self.at_once(&mut world);
         let threads: Vec<ThreadId> = match settled {
-            Err(settled) => match settled {
-                Settled::All => self.script.trace.thread_ids().collect(),
-                Settled::Only(thread) => vec![thread],
-            },
+            Err(Settled::Several(ready)) => self.few(&world, &gone, &ready),
+            Err(Settled::Only(thread)) => vec![thread],
             Ok(_) => unreachable!("states of the table are settled"),
         };
         // The last one is expanded first: the first threads go on longest.
@@ -179,7 +187,7 @@ impl<'s> Search<'s> {
     fn at_once(&mut self, world: &mut World) -> (Result<EventId, Settled>, Vec<bool>) {
         let script = self.script;
         let mut gone = vec![false; world.cut.len()];
-        let mut ready = Vec::new();
+        let (mut ready, mut solid) = (Vec::new(), Vec::new());
         for thread in script.trace.thread_ids() {
             let Some(event) = script.next(world, thread) else { continue };
             match script.ready(world, event, &mut self.scratch) {
@@ -189,13 +197,14 @@ impl<'s> Search<'s> {
             }
         }
         for event in ready {
-            if self.rivals.any(&world.cut, &gone, event) {
-                continue;
-            }
             let thread = script.trace.thread_of(event);
             let op = script.step(event).op;
             // A thread that waits for what is not there may be blocked for good.
             if op == Op::LeaveCall && !script.is_fed_for_good(world, event) {
+                continue;
+            }
+            solid.push(thread);
+            if self.rivals.any(&world.cut, &gone, event) {
                 continue;
             }
             let has_one_outcome = !matches!(op, Op::Signal { .. })
@@ -205,7 +214,64 @@ impl<'s> Search<'s> {
                 false => (Err(Settled::Only(thread)), gone),
             };
         }
-        (Err(Settled::All), gone)
+        (Err(Settled::Several(solid)), gone)
+    }
+
+    /// As few threads as possible whose steps are all that must be tried: the steps of others, as
+    /// long as none of these goes on, make no difference to them and let none of them go on.
+    fn few(&self, world: &World, gone: &[bool], ready: &[ThreadId]) -> Vec<ThreadId> {
+        let all: Vec<ThreadId> = self.script.trace.thread_ids().collect();
+        let groups = ready.iter().map(|&thread| self.group(world, gone, ready, thread));
+        let size =
+            |group: &Vec<ThreadId>| group.iter().filter(|thread| ready.contains(thread)).count();
+        groups.min_by_key(size).unwrap_or(all)
+    }
+
+    /// The least such group with this thread.
+    fn group(
+        &self,
+        world: &World,
+        gone: &[bool],
+        ready: &[ThreadId],
+        thread: ThreadId,
+    ) -> Vec<ThreadId> {
+        let (script, trace) = (self.script, self.script.trace);
+        let mut group = vec![thread];
+        let mut at = 0;
+        while let Some(&thread) = group.get(at) {
+            at += 1;
+            let position = world.cut[thread.index()] as usize;
+            let Some(&event) = trace.thread_events(thread).get(position) else { continue };
+            if gone[thread.index()] {
+                continue;
+            }
+            let mut add = |other: u32, count: u32| {
+                let other = ThreadId(other);
+                let count = count.min(script.reach[other.index()]);
+                let goes_on = world.cut[other.index()] < count && !gone[other.index()];
+                if goes_on && !group.contains(&other) {
+                    group.push(other);
+                }
+            };
+            for &(other, last) in self.rivals.of(event) {
+                add(other, last + 1);
+            }
+            if ready.contains(&thread) || is_seeded(Fault::EnablersForgotten) {
+                continue;
+            }
+            for &(other, count) in self.needs.of(event) {
+                add(other, count);
+            }
+            if let Some(lock) = lock_of(script.step(event).op) {
+                for (hold, ..) in script.holds_on(world, lock) {
+                    if let Some(close) = script.skeleton.locks.hold(hold).close {
+                        add(trace.thread_of(close).0, trace.position(close) as u32 + 1);
+                    }
+                }
+            }
+        }
+        group.sort_unstable();
+        group
     }
 
     /// Comes to a state: goes on while steps can be taken at once, looks for violations, and keeps

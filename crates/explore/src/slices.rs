@@ -23,6 +23,7 @@ use crate::formula::Code;
 use crate::goals::Goals;
 use crate::kept::Kept;
 use crate::matter::Matter;
+use crate::needs::Needs;
 use crate::question::{Answer, Limits, Options, Question, Reason, Report, Slices};
 use crate::rivals::Rivals;
 use crate::script::Script;
@@ -76,7 +77,8 @@ pub fn explore(skeleton: &Skeleton, questions: &[Question], options: &Options) -
         all: &Kept::all(skeleton),
         code: &code,
     };
-    let (owners, units) = units(skeleton.trace, questions);
+    let by_thread = by_thread(skeleton.trace, questions);
+    let (owners, units) = units(skeleton.trace, questions, &by_thread);
     let answers = vec![Answer::GaveUp(Reason::States); units.len()];
     let mut of_units = Report { answers, explorations: 0, states: 0, steps: 0, price: 0 };
     whole.answer(&owners, &units, &mut of_units);
@@ -92,9 +94,28 @@ pub fn explore(skeleton: &Skeleton, questions: &[Question], options: &Options) -
     Report { answers: report.answers, ..of_units }
 }
 
-/// The questions in parts: races and atomicity violations of two threads each. Returns which
-/// question a part is of. What is explored for two threads need not distinguish how far others are.
-fn units<'q>(trace: &Trace, questions: &[Question<'q>]) -> (Vec<usize>, Vec<Question<'q>>) {
+/// The events of each assertion, apart for each thread.
+fn by_thread(trace: &Trace, questions: &[Question]) -> Vec<Vec<Vec<EventId>>> {
+    let parts = |question: &Question| {
+        let mut parts: BTreeMap<ThreadId, Vec<EventId>> = BTreeMap::new();
+        if let Question::Assertion(events) = question {
+            for &event in *events {
+                parts.entry(trace.thread_of(event)).or_default().push(event);
+            }
+        }
+        parts.into_values().collect()
+    };
+    questions.iter().map(parts).collect()
+}
+
+/// The questions in parts: races and atomicity violations of two threads each, assertions of one.
+/// Returns which question a part is of. What is explored for a part need not distinguish how far
+/// other threads are.
+fn units<'q>(
+    trace: &Trace,
+    questions: &[Question<'q>],
+    by_thread: &'q [Vec<Vec<EventId>>],
+) -> (Vec<usize>, Vec<Question<'q>>) {
     let (mut owners, mut units) = (Vec::new(), Vec::new());
     let mut add = |owner: usize, unit: Question<'q>| {
         owners.push(owner);
@@ -120,10 +141,12 @@ fn units<'q>(trace: &Trace, questions: &[Question<'q>]) -> (Vec<usize>, Vec<Ques
                 }
                 pairs.into_values().for_each(|parts| add(at, Question::Atomicity(parts)));
             }
-            Question::LockCycle(_)
-            | Question::Stuck(_)
-            | Question::Lock(_)
-            | Question::Assertion(_) => add(at, question.clone()),
+            Question::Assertion(_) => {
+                by_thread[at].iter().for_each(|events| add(at, Question::Assertion(events)));
+            }
+            Question::LockCycle(_) | Question::Stuck(_) | Question::Lock(_) => {
+                add(at, question.clone());
+            }
         }
     }
     (owners, units)
@@ -243,9 +266,11 @@ impl Whole<'_> {
         loop {
             let asked: Vec<&Question> = batch.questions.iter().map(|&at| &questions[at]).collect();
             let goals = Goals::new(self.skeleton.trace, asked.clone());
-            let script = self.script(&goals, &batch.kept);
+            let mut script = self.script(&goals, &batch.kept);
+            let needs = Needs::new(&script, self.order);
+            script.stop_at(needs.reach(&script, &goals));
             let rivals = Rivals::new(&script, self.order, self.locksets, &goals.asked());
-            let outcome = search(&script, &rivals, goals, limits);
+            let outcome = search(&script, &rivals, &needs, goals, limits);
             report.explorations += 1;
             report.states += outcome.states;
             report.price += outcome.states * price(&script);

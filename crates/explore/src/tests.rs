@@ -82,6 +82,45 @@ fn critical_sections_are_one_step() {
 }
 
 #[test]
+fn what_nobody_needs_is_not_explored() {
+    let trace = ticket_lock(2, 3);
+    let mut more = text::print(&trace);
+    for thread in ["u", "v"] {
+        for round in 0..10 {
+            writeln!(more, "{thread}: k{round} = read serving : 6 atomic").unwrap();
+            writeln!(more, "{thread}: branch k{round} >= 0 : true").unwrap();
+        }
+    }
+    let watched = text::parse(&more).unwrap_or_else(|error| panic!("{error}\n{more}"));
+    let options = Options { slices: Slices::Never, ..Options::default() };
+    let [alone, watched] = [&trace, &watched].map(|trace| races(trace, Model::Symbolic, &options));
+    assert_eq!(watched.answers, [Answer::Impossible]);
+    assert_eq!(watched.states, alone.states);
+}
+
+#[test]
+fn pairs_that_do_not_meet_are_explored_one_by_one() {
+    let mut out = String::from("w: begin\np: begin\np: sempost s\nw: semwait s\nw: end\np: end\n");
+    for pair in 0..4 {
+        for thread in ["a", "b"] {
+            for _ in 0..5 {
+                let text =
+                    format!("{thread}{pair}: acquire m{pair}\n{thread}{pair}: release m{pair}\n");
+                out.push_str(&text);
+            }
+            writeln!(out, "{thread}{pair}: end").unwrap();
+        }
+    }
+    let trace = text::parse(&out).unwrap_or_else(|error| panic!("{error}\n{out}"));
+    let skeleton = Skeleton::new(&trace, Model::Symbolic);
+    let wait = [EventId(3)];
+    let report = explore(&skeleton, &[Question::Stuck(&wait)], &Options::default());
+    assert_eq!(report.answers, [Answer::Impossible]);
+    // Of each pair, 6 places to be for each of the two threads, and who has the lock.
+    assert!(report.states < 4 * 120, "{}", report.states);
+}
+
+#[test]
 fn a_failed_wait_comes_before_the_post() {
     let trace = "a: begin\nb: begin\nb: trysemwait s : fail\nb: write x = 1\n\
                  a: sempost s\na: write x = 2\n";

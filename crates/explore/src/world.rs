@@ -184,6 +184,9 @@ impl<'s> Script<'s> {
     ) -> Ready {
         let step = self.step(event);
         let thread = self.trace.thread_of(event);
+        if self.trace.position(event) as u32 >= self.reach[thread.index()] {
+            return Ready::Never;
+        }
         if step.opaque && world.strayed[thread.index()] && !is_seeded(Fault::OpaqueIgnored) {
             // An access that is next can race, whatever its thread has seen.
             return if step.op.access().is_some() { Ready::Blocked } else { Ready::Never };

@@ -25,10 +25,6 @@ use super::memory::Source;
 use crate::explain::Reason;
 use crate::fault::{Fault, is_seeded};
 
-/// With more additions than this that may come before or after a read, their sum is left to the
-/// solver.
-const MOST_OPEN_ADDITIONS: usize = 12;
-
 /// How many sources are asked for at once before a proposal shows that they are needed.
 const MOST_WANTED_SOURCES: usize = 2_000;
 
@@ -39,7 +35,7 @@ const MOST_HOLDS_AT_ONCE: usize = 200;
 /// The words and what ties them.
 #[derive(Default)]
 pub(super) struct DataPart {
-    gates: Gates,
+    pub(super) gates: Gates,
     terms: FxHashMap<TermId, Word>,
     /// What a read sees in a cell of at most 8 bytes.
     cells: FxHashMap<(EventId, CellId), Word>,
@@ -57,7 +53,7 @@ pub(super) struct DataPart {
 }
 
 /// What a source leaves in a cell.
-enum Content {
+pub(super) enum Content {
     Word(Word),
     /// Unvalued, and what the read expects.
     AsRecorded,
@@ -140,41 +136,6 @@ impl Encoder<'_> {
         }
         self.data.cells.insert((read, cell), word.clone());
         Some(word)
-    }
-
-    /// What a read sees of a cell to which threads only add, if that is the same number in every
-    /// schedule: the order of every addition and the read is known, and so is what they add. As
-    /// [`Encoder::add_up`] would say, but without a circuit.
-    fn sum_at(&self, read: EventId, cell: CellId) -> Option<u64> {
-        let (skeleton, trace) = (self.skeleton, self.skeleton.trace);
-        let data = skeleton.free_data().filter(|_| skeleton.model != Model::Control)?;
-        let sum = self.cells.sums.of(cell)?;
-        let is_before = |write: EventId| self.precedes(write, read);
-        // An explanation must name the rules by which it is so.
-        if self.explains()
-            || skeleton.memory.has_unknown_writer(read)
-            || sum.base.is_some_and(|base| !is_before(base))
-        {
-            return None;
-        }
-        let mut total = match sum.base {
-            None => skeleton.memory.initial_value(cell)?,
-            Some(base) => match data.result(base) {
-                Some(term) => {
-                    let value = data.terms().as_constant(term)? as u64;
-                    skeleton.memory.part(cell, trace.access(base)?.at, value)
-                }
-                None => skeleton.memory.value_written(trace, base, cell)?,
-            },
-        };
-        for &(write, added) in sum.additions.iter().filter(|&&(write, _)| write != read) {
-            if is_before(write) || is_seeded(Fault::AdditionAlways) {
-                total = total.wrapping_add(data.terms().as_constant(added)? as u64);
-            } else if !self.precedes(read, write) {
-                return None;
-            }
-        }
-        Some(total)
     }
 
     fn may_be_released(&self, read: EventId) -> bool {
@@ -290,7 +251,12 @@ impl Encoder<'_> {
     }
 
     /// What a source leaves in a cell, as far as this read is concerned.
-    fn content(&mut self, read: EventId, cell: CellId, write: Option<EventId>) -> Content {
+    pub(super) fn content(
+        &mut self,
+        read: EventId,
+        cell: CellId,
+        write: Option<EventId>,
+    ) -> Content {
         let (trace, memory) = (self.skeleton.trace, &self.skeleton.memory);
         let Some(write) = write else {
             return match (memory.initial_value(cell), memory.expected(trace, read, cell)) {
@@ -439,45 +405,6 @@ impl Encoder<'_> {
         }
         self.rule(&some);
         sources
-    }
-
-    /// Says what a read sees of a cell to which threads only add, if few orders are open. Whether
-    /// that is all there is to say: the order of every addition and the read is known.
-    fn add_up(&mut self, read: EventId, cell: CellId, pinned: Lit, word: &Word) -> bool {
-        let Some(sum) = self.cells.sums.of(cell) else { return false };
-        let is_behind = |base| self.precedes(base, read);
-        if sum.base.is_some_and(|base| !is_behind(base)) {
-            return false;
-        }
-        let is_open = |write: EventId| !self.precedes(write, read) && !self.precedes(read, write);
-        let open = sum.additions.iter().filter(|&&(write, _)| write != read && is_open(write));
-        let open = open.count();
-        // There are as many reads that are added to as additions, so theirs would be a quadratic
-        // number of sums.
-        let most = match sum.reads.contains(&read) {
-            true => MOST_OPEN_ADDITIONS,
-            false => 20 * MOST_OPEN_ADDITIONS,
-        };
-        if open > most {
-            return false;
-        }
-        let Content::Word(mut total) = self.content(read, cell, sum.base) else { return false };
-        for &(write, added) in &sum.additions {
-            if write == read {
-                continue;
-            }
-            let before = match is_seeded(Fault::AdditionAlways) {
-                true => Bit::TRUE,
-                false => Bit::from(self.before(write, read)),
-            };
-            let added = self.blast(added);
-            let mut circuits = self.data.gates.on(&mut self.solver);
-            let counted =
-                Word::from_fn(added.width(), |at| circuits.bit_and(before, added.bits()[at]));
-            total = circuits.add(&total, &counted);
-        }
-        self.data.gates.on(&mut self.solver).imply_equal(&[pinned], word, &total);
-        open == 0
     }
 
     /// Asks for sources of the reads that circuits use, and of those that their sources' circuits

@@ -24,6 +24,7 @@ mod locks;
 mod memory;
 mod segments;
 mod stuck;
+mod totals;
 mod waiting;
 
 use std::cell::RefCell;
