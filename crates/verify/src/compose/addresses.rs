@@ -58,7 +58,10 @@ fn spread(terms: &Terms, tainted: &FxHashMap<Symbol, bool>) -> (Vec<bool>, bool)
                 let halves = of(a) && of(b) && terms.width(a) < 64;
                 (false, of(a) && plain(b) || of(b) && plain(a) || halves)
             }
-            Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => (of(a) || of(b), of(a) && of(b)),
+            Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => {
+                let is_half = terms.width(term) < 64;
+                (of(a) || of(b), of(a) && of(b) || is_half && (of(a) || of(b)))
+            }
             Op::Binary(_, a, b) => (of(a) || of(b), of(a) || of(b)),
             Op::Cast(Cast::ZeroExtend | Cast::SignExtend, a) => (of(a), of(a)),
             Op::Cast(Cast::Truncate, a) => (of(a), of(a) && terms.width(term) < 32),
