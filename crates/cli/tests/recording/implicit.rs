@@ -140,7 +140,7 @@ fn explanations_know_them() {
     let places = |place: &str| {
         foretrace(&["explain", &trace, "assertion", place, "--implicit", "freed"]).ended_with(0)
     };
-    places("implicit_freed.c:30").says("use after free of heap#1@").says("is freed already");
+    places("implicit_freed.c:30").says("use after free of heap#1@").says("which is freed");
     let program = compile("null-explained", &["implicit_null.c"]);
     let run = program.run(&[], &[]);
     let trace = run.trace.display().to_string();
