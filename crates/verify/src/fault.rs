@@ -33,6 +33,8 @@ foretrace_faults::faults! {
         WaitForgotten,
         /// A write that may not have been done was not done.
         ExchangeFails,
+        /// A token that an attempt may have taken was not taken.
+        TokenForgotten,
         /// What is written under a condition only is as it was before the first fork.
         WriterForgotten,
         /// A child has seen what its parent does behind the fork.

@@ -180,7 +180,9 @@ impl Unfolder<'_> {
         patience: Patience,
         site: Site,
     ) -> Option<Term> {
-        way.effects += 1;
+        // An attempt that fails does nothing that others can notice, and what one that succeeds
+        // writes is noted.
+        way.effects += u32::from(patience == Patience::Blocking);
         let is_plain = mode == Mode::Exclusive && patience == Patience::Blocking && !lock.recursive;
         self.breaks_section(way);
         if !is_plain || way.section.is_some() || way.holds_any(lock.state.object) {
@@ -442,7 +444,7 @@ impl Unfolder<'_> {
         patience: Patience,
         site: Site,
     ) -> Option<Term> {
-        way.effects += 1;
+        way.effects += u32::from(patience == Patience::Blocking);
         self.breaks_section(way);
         let is_blocking = patience == Patience::Blocking;
         let terms = &mut self.skeleton.terms;
@@ -466,7 +468,11 @@ impl Unfolder<'_> {
         };
         let one = self.skeleton.terms.constant(1, 32);
         let less = self.skeleton.terms.binary(BinaryOp::Sub, found, one);
+        let maybes = way.maybes.clone();
         self.write(way, &mut node, state, less, takes);
+        if !is_blocking && is_seeded(Fault::TokenForgotten) {
+            way.maybes = maybes;
+        }
         if is_blocking {
             let passes = self.skeleton.terms.and(guard, wants);
             self.step(way, passes, node, How::Plain);

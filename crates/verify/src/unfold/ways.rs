@@ -104,14 +104,18 @@ impl Turn {
             }
             _ => false,
         };
-        let is_like_it = self.effects == way.effects
-            && is_same_section
-            && self.memory.is_same(&way.memory)
-            && self.holds == way.holds;
+        let is_like_it =
+            self.effects == way.effects && is_same_section && self.memory.is_same(&way.memory);
         if !is_like_it {
             return None;
         }
         let mut is_busy = terms.truth(false);
+        let none = terms.constant(0, 8);
+        for lock in self.holds.keys().chain(way.holds.keys()) {
+            let depth = |holds: &BTreeMap<(u32, bool), Term>| *holds.get(lock).unwrap_or(&none);
+            let differs = terms.binary(BinaryOp::Ne, depth(&self.holds), depth(&way.holds));
+            is_busy = terms.or(is_busy, differs);
+        }
         for &condition in way.maybes.iter().filter(|one| !self.maybes.contains(one)) {
             is_busy = terms.or(is_busy, condition);
         }

@@ -92,13 +92,24 @@ impl Generator<'_> {
             match self.random.below(5) {
                 0 => self.change(),
                 1 => {
+                    let tries_again = self.random.chance(50);
+                    if tries_again {
+                        self.line(format_args!("jump again{v}"));
+                        self.block(format_args!("again{v}"));
+                    }
                     self.line(format_args!("v{v} = tryacquire k"));
                     self.line(format_args!("branch v{v}, got{v}, not{v}"));
                     self.block(format_args!("got{v}"));
                     self.change();
                     self.line(format_args!("release k"));
-                    self.line(format_args!("jump not{v}"));
+                    self.line(format_args!("jump behind{v}"));
                     self.block(format_args!("not{v}"));
+                    if tries_again && self.random.chance(30) {
+                        self.change();
+                    }
+                    let next = if tries_again { "again" } else { "behind" };
+                    self.line(format_args!("jump {next}{v}"));
+                    self.block(format_args!("behind{v}"));
                 }
                 2 => {
                     // Only one of two paths takes the lock.
