@@ -35,7 +35,7 @@ fn who_waits_with_the_lock_of_its_feeder_is_stuck() {
             let headline = format!(
                 "stuck-1 (real, confirmed by replay): deadlock: no thread can continue, and one waits for {what}"
             );
-            done.says(&headline).says("that waits for data in").says_not("not confirmed");
+            done.says(&headline).says("  waits for data in").says_not("not confirmed");
         }
     }
 }

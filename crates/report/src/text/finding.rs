@@ -225,7 +225,11 @@ pub(super) fn waiting(operation: &Operation) -> String {
         _ => {}
     }
     match (text.strip_prefix("leave "), text.strip_prefix("semwait ")) {
-        (Some(call), _) => format!("waits in {}", call.replace(" that waits for ", " for ")),
+        // `call that waits for …`, or with the name of the function.
+        (Some(call), _) => match call.strip_prefix("call that waits for ") {
+            Some(source) => format!("waits for {source}"),
+            None => format!("waits in {}", call.replace(" that waits for ", " for ")),
+        },
         (None, Some(semaphore)) => format!("waits for {semaphore}"),
         (None, None) => format!("waits to {text}"),
     }
