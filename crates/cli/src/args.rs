@@ -300,8 +300,8 @@ pub(crate) struct RecordOptions {
     pub(crate) time: TimeChoice,
 
     /// Stop recording (not the program) when the recording has this size: 500k, 20M, 4G
-    #[arg(long, value_name = "BYTES", value_parser = parse_size)]
-    pub(crate) max_size: Option<u64>,
+    #[arg(long, value_name = "BYTES", value_parser = parse_size, default_value = "8G")]
+    pub(crate) max_size: u64,
 
     /// Do not record the path of the program (branches, calls, returns), nor its code
     #[arg(long)]

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::compile;
 use crate::failure::{Failure, Status};
-use crate::output::{self, Folder};
+use crate::folder::Folder;
+use crate::output;
 
 /// A program whose recorded run goes well, and whose assertion another schedule breaks.
 const PROGRAM: &str = r#"#include "foretrace.h"

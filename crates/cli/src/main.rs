@@ -10,6 +10,7 @@ mod encode;
 mod explain;
 mod failure;
 mod fix;
+mod folder;
 mod generate;
 mod input;
 mod interrupt;

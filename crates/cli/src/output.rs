@@ -93,35 +93,3 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
     temporary.push(format!(".{}.tmp", std::process::id()));
     Ok(path.with_file_name(temporary))
 }
-
-/// A folder for files that nobody needs afterwards; it is removed at the end.
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn create() -> Result<Folder, Failure> {
-        let base = std::env::temp_dir();
-        for number in 0..1000 {
-            let path = base.join(format!("foretrace-{}-{number}", std::process::id()));
-            match fs::create_dir(&path) {
-                Ok(()) => return Ok(Folder(path)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    return Err(Failure::input(format_args!("{}: {error}", path.display()))
-                        .hint("set TMPDIR to a folder that can be written to"));
-                }
-            }
-        }
-        Err(Failure::input(format_args!("{}: too many folders called foretrace-*", base.display())))
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A folder that stays behind does no harm.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}

@@ -27,7 +27,7 @@ pub(crate) enum Task<'a> {
     Record {
         schedule: ScheduleChoice,
         seed: u64,
-        limit: Option<u64>,
+        limit: u64,
         control_flow: bool,
         time: TimeChoice,
     },
@@ -275,15 +275,13 @@ impl Launch<'_> {
             Task::Record { schedule, seed, limit, control_flow, time } => {
                 command
                     .env("FORETRACE_SCHEDULE", schedule.name())
-                    .env("FORETRACE_SEED", seed.to_string());
+                    .env("FORETRACE_SEED", seed.to_string())
+                    .env("FORETRACE_LIMIT", limit.to_string());
                 if !*control_flow {
                     command.env("FORETRACE_CONTROL_FLOW", "0");
                 }
                 if *time == TimeChoice::Real {
                     command.env("FORETRACE_TIME", "real");
-                }
-                if let Some(limit) = limit {
-                    command.env("FORETRACE_LIMIT", limit.to_string());
                 }
             }
             Task::Replay { plan, outcome, inputs, live } => {

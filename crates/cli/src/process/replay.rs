@@ -16,8 +16,8 @@ use super::launch::{Ended, Input, Launch, Output, Task};
 use super::record::say;
 use crate::args::ReplayArguments;
 use crate::failure::{Failure, Status};
+use crate::folder::Folder;
 use crate::input;
-use crate::output::Folder;
 
 /// Replays findings of a report.
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<u8, Failure> {

@@ -12,7 +12,7 @@ use foretrace_verify::Bug;
 
 use crate::compile;
 use crate::failure::Failure;
-use crate::output::Folder;
+use crate::folder::Folder;
 use crate::process::launch::Input;
 use crate::process::replay::{Replayer, ending};
 

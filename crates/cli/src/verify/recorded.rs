@@ -13,7 +13,7 @@ use super::Subject;
 use super::native::{Native, Started};
 use crate::args::{RecordOptions, ScheduleChoice, TimeChoice, VerifyArguments};
 use crate::failure::Failure;
-use crate::output::Folder;
+use crate::folder::Folder;
 use crate::process::launch::{Input, OWN_INPUT};
 use crate::process::record;
 
@@ -26,7 +26,8 @@ pub(super) fn subject(arguments: &VerifyArguments) -> Result<Subject, Failure> {
         schedule: ScheduleChoice::Random,
         seed: 1,
         time: TimeChoice::Virtual,
-        max_size: None,
+        // What is loaded comes first; the events are not used.
+        max_size: 1 << 30,
         no_control_flow: false,
         timeout: Some(arguments.timeout),
     };

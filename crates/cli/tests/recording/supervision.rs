@@ -5,8 +5,9 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::harness::{Program, compile, foretrace};
 use crate::replaying::{command_is_missing, report};
@@ -188,18 +189,57 @@ fn the_second_interrupt_ends_the_command_at_once() {
         // It does not notice the first one.
         send(own, libc::SIGSTOP);
         send(number(child), libc::SIGINT);
-        soon("the first one is noted", || (!catches(number(child), libc::SIGINT)).then_some(()));
-        send(number(child), libc::SIGINT);
+        // What comes at once after another one belongs to it.
+        soon("a later one ends the command", || {
+            send(number(child), libc::SIGINT);
+            (!runs(number(child))).then_some(())
+        });
     };
     nothing_outlives("twice", twice, INTERRUPTED);
 }
 
-/// Whether a process has a handler for a signal.
-fn catches(process: libc::pid_t, signal: i32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:\t"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0);
-    mask >> (signal - 1) & 1 == 1
+#[test]
+fn a_signal_that_is_sent_twice_at_once_is_one() {
+    // As `timeout` does it. The program is killed, and its status is reported.
+    let twice = |child: &Child, _| (0..2).for_each(|_| send(number(child), libc::SIGTERM));
+    nothing_outlives("sent-twice", twice, KILLED);
+}
+
+/// The folders in which commands work.
+fn folders(base: &Path) -> Vec<PathBuf> {
+    fs::read_dir(base).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn what_a_killed_command_leaves_behind_is_removed_by_the_next_one() {
+    let program = compile("abandoned", &["survivors.c"]);
+    let base = program.folder.join("temporary");
+    fs::create_dir(&base).unwrap();
+    let test = |how: &str, end: &str| {
+        let file = program.beside(end);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foretrace"));
+        command.env("TMPDIR", &base).args(["test", "--"]).arg(&program.path);
+        command.args([&file, how, end]).stdin(Stdio::null());
+        (command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap(), file)
+    };
+    let (mut killed, file) = test("child", "stays");
+    let processes = soon("the program says who it is", || written(&file).first().copied());
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    all_end(&processes);
+    let abandoned = folders(&base);
+    assert_eq!(abandoned.len(), 1, "{abandoned:?}");
+    let used = base.join("foretrace-work-0-0");
+    fs::create_dir(&used).unwrap();
+    let lock = File::open(&used).unwrap();
+    lock.lock().unwrap();
+    for folder in folders(&base) {
+        let long_ago = SystemTime::now() - Duration::from_secs(600);
+        File::open(folder).unwrap().set_modified(long_ago).unwrap();
+    }
+    test("child", "ends").0.wait().unwrap();
+    // That of a command that still works stays.
+    assert_eq!(folders(&base), [used]);
 }
 
 #[test]
