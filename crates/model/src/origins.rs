@@ -18,7 +18,7 @@
 
 use rustc_hash::FxHashMap;
 
-use foretrace_trace::{EventId, Op, ops};
+use foretrace_trace::{EventId, Op, ThreadId, ops};
 use foretrace_verdict::Model;
 
 use crate::Skeleton;
@@ -129,29 +129,34 @@ impl Builder<'_> {
         write != read && (trace.thread_of(write) != trace.thread_of(read) || Some(write) == last)
     }
 
-    /// The last write of the read's own thread before it.
-    fn last_own(&self, accesses: &[EventId], read: EventId) -> Option<EventId> {
+    /// The last of the writes before a read that are of its own thread.
+    fn last_own(&self, writes: &[EventId], read: EventId) -> Option<EventId> {
         let trace = self.skeleton.trace;
-        let is_own = |access: EventId| trace.thread_of(access) == trace.thread_of(read);
-        let before = accesses.partition_point(|&access| access < read);
-        let before = accesses[..before].iter().rev().copied();
-        before.filter(|&access| is_own(access)).find(|&access| self.writes(access))
+        let before = &writes[..writes.partition_point(|&write| write < read)];
+        before.iter().rev().copied().find(|&write| trace.thread_of(write) == trace.thread_of(read))
     }
 
     /// Demands of reads that see what they saw.
     fn follow_pinned(&mut self) {
         let (trace, memory) = (self.skeleton.trace, &self.skeleton.memory);
         let mut leaving: FxHashMap<Identity, Vec<EventId>> = FxHashMap::default();
+        let mut last_writes: FxHashMap<ThreadId, EventId> = FxHashMap::default();
         for cell in (0..memory.cell_count() as u32).map(CellId) {
             if memory.is_own(trace, cell) {
                 continue;
             }
             leaving.clear();
+            last_writes.clear();
             let accesses = memory.accesses(cell);
             for &write in accesses.iter().filter(|&&access| self.writes(access)) {
                 leaving.entry(memory.written(trace, write, cell)).or_default().push(write);
             }
             for &read in accesses {
+                let thread = trace.thread_of(read);
+                let last = match self.writes(read) {
+                    true => last_writes.insert(thread, read),
+                    false => last_writes.get(&thread).copied(),
+                };
                 if !self.reads(read) || memory.has_unknown_writer(read) || self.is_full() {
                     continue;
                 }
@@ -160,7 +165,6 @@ impl Builder<'_> {
                 if writes.len() > MOST_WRITES {
                     continue;
                 }
-                let last = self.last_own(accesses, read);
                 let writes = writes.iter().filter(|&&write| self.is_in_order(write, read, last));
                 let mut sources: Vec<Source> =
                     writes.map(|&write| Source { write: Some(write), through: None }).collect();
@@ -323,7 +327,7 @@ impl Builder<'_> {
         if of_cell.len() > MOST_WRITES {
             return;
         }
-        let (last, bits) = (self.last_own(accesses, read), 8 * memory.size_of(cell));
+        let (last, bits) = (self.last_own(of_cell, read), 8 * memory.size_of(cell));
         let mut sources = Vec::new();
         for &write in of_cell.iter() {
             if !self.is_in_order(write, read, last) {
