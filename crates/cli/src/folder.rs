@@ -1,8 +1,8 @@
 //! A folder for what is needed only while a command works: recordings, plans, outcomes of replays.
 //!
-//! **Invariant.** A folder is locked as long as its command lives, and removed at its end. A command
-//! that is killed leaves its folder behind without the lock, and a later command removes it: a
-//! program that spins fills gigabytes in a minute.
+//! **Invariant.** A folder is locked as long as its command lives, and removed at its end. If a
+//! command is killed, its folder stays without the lock, and a later command removes it: programs
+//! that spin fill gigabytes in a minute.
 
 use std::fs::{self, File};
 use std::io;
