@@ -20,6 +20,8 @@ mod benchmarks;
 mod blind_spots;
 #[path = "recording/blocking.rs"]
 mod blocking;
+#[path = "recording/calling_back.rs"]
+mod calling_back;
 #[path = "recording/children.rs"]
 mod children;
 #[path = "recording/control_flow.rs"]

@@ -131,6 +131,8 @@ pub(super) struct Calls {
     inside: FxHashMap<u32, Inside>,
     /// How many calls have begun.
     begun: u64,
+    /// How often threads in calls of which nothing is known have let others notice what they did.
+    shown: u64,
 }
 
 /// A call that has not come back.
@@ -140,6 +142,9 @@ struct Open {
     is_event: bool,
     /// Whether others than the process may answer it.
     hears: bool,
+    /// If nothing is known of it: how many functions of the program the thread is in when it makes
+    /// it, as far as that is known.
+    depth: Option<Option<usize>>,
 }
 
 /// A thread that is in a call of which nothing is known.
@@ -147,25 +152,67 @@ struct Open {
 struct Inside {
     /// Which of its open calls is the first such one.
     first: usize,
-    /// How many calls had begun when it last said that it may notice them.
-    noticed: u64,
+    /// How many calls had begun when it last said that it may notice them, and how often others
+    /// had let it notice what they did.
+    noticed: (u64, u64),
     /// It has done something since others last could notice it.
     did: bool,
+    /// The function of the program in which it did that: how many the library has called so far.
+    callback: Option<u64>,
 }
 
 impl Emit<'_> {
     /// Before a record of a thread that may be in a call of which nothing is known: the function
-    /// has called back, and may have waited for others before.
+    /// has called back, and may have waited for others before. They may be in such calls too, and
+    /// have come back to the library since they did something.
     pub(super) fn before_record(&mut self, now: Now) {
         let is_call = matches!(now.record.kind, kind::ENTER_CALL | kind::LEAVE_CALL);
         let Some(inside) = self.calls.inside.get(&now.thread).filter(|_| !is_call) else { return };
-        if inside.noticed != self.calls.begun {
+        let is_last = matches!(now.record.kind, kind::WAIT | kind::END);
+        let (noticed, before) = (inside.noticed, (inside.did, inside.callback));
+        let callback = self.callback(now.thread);
+        let is_new = callback.is_none() || callback != before.1;
+        // Between a wait and its end it is in no library.
+        let others = match is_new && self.may_add(now.thread) {
+            true => self.others_in_libraries(now.thread),
+            false => Vec::new(),
+        };
+        if others.into_iter().any(|other| !self.meet(other)) {
+            self.pin(now);
+        }
+        let is_stale = noticed != (self.calls.begun, self.calls.shown);
+        if is_new && (is_stale || before.0) || is_last && before.0 {
             self.meet(now.thread);
         }
-        self.calls.inside.entry(now.thread).and_modify(|inside| inside.did = true);
+        // Of the wait itself nobody learns through a library.
+        let did = now.record.kind != kind::WAIT;
+        self.calls.inside.entry(now.thread).and_modify(|inside| {
+            (inside.did, inside.callback) = (did, callback);
+        });
         if now.record.kind == kind::END {
             self.out_of_calls(now.thread);
         }
+    }
+
+    /// The function of the program that a library has called and in which a thread is now: how many
+    /// it has called so far. `None`: it is in the library, or nobody knows where.
+    fn callback(&self, thread: u32) -> Option<u64> {
+        let (depth, callbacks) = self.depth(thread)?;
+        let mut open = self.calls.open.get(&thread)?.iter().rev();
+        let made_at = open.find_map(|call| call.depth)??;
+        (depth > made_at).then_some(callbacks)
+    }
+
+    /// The other threads that have come back to a library of which nothing is known since they did
+    /// something, or may have.
+    fn others_in_libraries(&self, thread: u32) -> Vec<u32> {
+        let inside = self.calls.inside.iter().filter(|(other, one)| **other != thread && one.did);
+        let mut others: Vec<u32> = inside
+            .filter(|(other, one)| one.callback.is_none() || self.callback(**other) != one.callback)
+            .map(|(other, _)| *other)
+            .collect();
+        others.sort_unstable();
+        others
     }
 
     /// Nothing comes behind this of the thread: others can notice all that it did in a call of
@@ -180,27 +227,26 @@ impl Emit<'_> {
     /// A call comes back: it may have noticed what others did that are in calls of which nothing is
     /// known.
     fn before_leave(&mut self, thread: u32) {
-        let inside = self.calls.inside.iter();
-        let mut others: Vec<u32> = inside
-            .filter(|(other, one)| **other != thread && one.did)
-            .map(|(other, _)| *other)
-            .collect();
-        others.sort_unstable();
-        others.into_iter().for_each(|other| self.meet(other));
+        for other in self.others_in_libraries(thread) {
+            self.meet(other);
+        }
     }
 
-    /// The thread notices all calls that have begun, and others can notice what it did.
-    fn meet(&mut self, thread: u32) {
+    /// The thread notices all calls that have begun, and others can notice what it did. False where
+    /// it cannot have events.
+    fn meet(&mut self, thread: u32) -> bool {
         if !self.may_add(thread) {
-            return;
+            return false;
         }
         let on = self.builder.every_channel();
         self.push_between(thread, Op::EnterCall { on, by: None }, None);
         self.push_between(thread, Op::LeaveCall, None);
-        let begun = self.calls.begun;
+        self.calls.shown += 1;
+        let noticed = (self.calls.begun, self.calls.shown);
         if let Some(inside) = self.calls.inside.get_mut(&thread) {
-            (inside.noticed, inside.did) = (begun, false);
+            (inside.noticed, inside.did) = (noticed, false);
         }
+        true
     }
 
     pub(super) fn call_record(&mut self, now: Now) -> Result<(), ImportError> {
@@ -214,7 +260,7 @@ impl Emit<'_> {
             if self.calls.inside.get(&now.thread).is_some_and(|inside| inside.first >= left) {
                 self.calls.inside.remove(&now.thread);
             }
-            let Some(Open { is_event, hears }) = open else {
+            let Some(Open { is_event, hears, .. }) = open else {
                 self.leave_out(now, LeftOut::EndOfCall);
                 return Ok(());
             };
@@ -244,12 +290,15 @@ impl Emit<'_> {
             let takes = |how: u32| how & direction::TAKES != 0;
             list.iter().any(|&(channel, how)| channel == channel::OUTSIDE && takes(how))
         });
+        let is_unknown = list == channel::EVERY;
+        let depth = self.depth(now.thread).map(|(depth, _)| depth);
         let open = self.calls.open.entry(now.thread).or_default();
-        open.push(Open { is_event: on.is_some(), hears });
+        let depth = is_unknown.then_some(depth);
+        open.push(Open { is_event: on.is_some(), hears, depth });
         let first = open.len() - 1;
         self.calls.begun += u64::from(on.is_some());
-        if on.is_some() && list == channel::EVERY {
-            let inside = Inside { first, noticed: 0, did: false };
+        if on.is_some() && is_unknown {
+            let inside = Inside { first, ..Inside::default() };
             self.calls.inside.entry(now.thread).or_insert(inside);
         }
         if let Some(on) = on {
@@ -265,7 +314,7 @@ impl Emit<'_> {
 
     /// A thread is cancelled: what it did before stays before, and what it does afterwards, behind.
     fn cancel(&mut self, now: Now) {
-        let call = Open { is_event: true, hears: false };
+        let call = Open { is_event: true, hears: false, depth: None };
         self.calls.open.entry(now.thread).or_default().push(call);
         let other = now.record.word(1) as u32;
         let channel = self.builder.channel(&format!("cancellation of T{other}"));

@@ -107,6 +107,12 @@ impl Emit<'_> {
         self.follow(now, seen)
     }
 
+    /// How many functions of the program the thread is in, and how many of them so far a library
+    /// has called.
+    pub(super) fn depth(&self, thread: u32) -> Option<(usize, u64)> {
+        self.walk.as_ref()?.walk.depth(thread)
+    }
+
     fn follow(&mut self, now: Now, seen: Seen) -> Told {
         let Some(walking) = &mut self.walk else { return Told::default() };
         let mut told = std::mem::take(&mut walking.spare);

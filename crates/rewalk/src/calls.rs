@@ -61,6 +61,7 @@ impl Thread {
                 }
             }
         }
+        self.callbacks += u64::from(caller == Caller::Unknown);
         self.push_frame(context, function, arguments, caller);
     }
 

@@ -176,6 +176,13 @@ impl Walker {
         self.stacks.call(callers)
     }
 
+    /// How many functions with an image the thread is in, and how many of them so far code without
+    /// one has called; `None` if nothing is known of its path.
+    pub fn depth(&self, thread: u32) -> Option<(usize, u64)> {
+        let Some(thread) = self.threads.get(&thread) else { return Some((0, 0)) };
+        (!thread.is_lost()).then_some((thread.frames.len(), thread.callbacks))
+    }
+
     /// A record of a thread, in program order. `told` is empty.
     pub fn follow(&mut self, number: u32, seen: Seen, told: &mut Told) {
         self.counts.records += 1;

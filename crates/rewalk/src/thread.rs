@@ -59,6 +59,8 @@ pub(crate) struct Thread {
     pub(crate) assertions: Vec<u64>,
     /// The calls that the steps which are told next are inside of, as far as was told.
     pub(crate) told_callers: Option<u32>,
+    /// How often code without an image has called a function that has one.
+    pub(crate) callbacks: u64,
     is_lost: bool,
     /// In a lost thread: it has read something that nothing has pinned yet.
     has_loose_reads: bool,
@@ -188,6 +190,7 @@ impl Default for Thread {
             has_failed: false,
             assertions: Vec::new(),
             told_callers: None,
+            callbacks: 0,
             is_lost: false,
             has_loose_reads: false,
         }

@@ -53,6 +53,19 @@ fn neighbours_in_containers_are_those_of_the_schedule() {
 }
 
 #[test]
+fn lists_are_turned_sorted_and_exchanged_before_all_eyes() {
+    let program = compile("lists", &["lists.cpp"]);
+    let test = |seed, arguments: &[&str]| {
+        let options = ["test", "--runs", "1", "--model", "values", "--seed", seed];
+        program.with(&options, arguments).says_not("nothing is known about")
+    };
+    for seed in ["1", "2", "3", "4"] {
+        test(seed, &[]).ended_with(0).says("no bug in any schedule");
+        test(seed, &["at-once"]).ended_with(1).says("(real, confirmed by replay): data race");
+    }
+}
+
+#[test]
 fn trees_stay_trees_and_lists_lists() {
     let program = compile("trees", &["trees.cpp"]);
     program.run(&[], &[]).ended_with(0);

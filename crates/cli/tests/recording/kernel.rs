@@ -235,28 +235,6 @@ fn what_is_handed_over_is_no_race() {
     }
 }
 
-/// A library that is not instrumented may wait before it calls back, and let others know behind it.
-#[test]
-fn what_a_library_waits_for_before_it_calls_back_is_no_race() {
-    let folder = folder("called_back");
-    let object = folder.join("callbacks.o");
-    let arguments = ["-O1", "-c", &source("callbacks.c"), "-o", object.to_str().unwrap()];
-    command(Path::new("clang-19"), &arguments, "").ended_with(0);
-    let path = folder.join("program");
-    build(&["called_back.c", object.to_str().unwrap()], &path);
-    let program = Program { path, folder };
-    for way in ["waits", "own", "signals"] {
-        for schedule in SCHEDULES {
-            for seed in ["1", "2", "3"] {
-                let run = program.run(&["--schedule", schedule, "--seed", seed], &[way]);
-                let report = run.ended_with(0).predicted();
-                let is_real = report.out.contains(" (real");
-                assert!(!is_real, "{way}, {schedule}, seed {seed}: {}", report.out);
-            }
-        }
-    }
-}
-
 #[test]
 fn timers_that_start_threads_are_refused() {
     let run = compile("timer_thread", &["timer_thread.c"]).run(&[], &[]).ended_with(125);
@@ -267,6 +245,17 @@ fn timers_that_start_threads_are_refused() {
 fn rings_that_the_kernel_polls_are_refused() {
     let run = compile("polled_ring", &["polled_ring.c"]).run(&[], &[]).ended_with(125);
     run.done.says("SQPOLL");
+}
+
+/// Two addresses would be two locks, which do not exclude.
+#[test]
+fn locks_in_pages_that_are_mapped_twice_are_refused() {
+    let program = compile("mapped_twice", &["mapped_twice.c"]);
+    for way in ["lock", "segment"] {
+        program.run(&[], &[way]).ended_with(125).done.says("mapped twice");
+    }
+    let run = program.run(&[], &["apart"]).ended_with(0);
+    run.predicted().says_not("race-");
 }
 
 /// What a thread does when it is cancelled comes behind what the other one did before.

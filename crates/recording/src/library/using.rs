@@ -216,7 +216,6 @@ pub(super) const LISTS: &[(&str, u32)] = &[
     ("getegid", 14),
     ("getpgrp", 14),
     ("dladdr", 14),
-    ("dl_iterate_phdr", 14),
     ("setuid", 3),
     ("seteuid", 3),
     ("setreuid", 3),

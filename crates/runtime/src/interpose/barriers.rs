@@ -35,7 +35,7 @@ pub(crate) unsafe extern "C" fn pthread_barrier_init(
                 pass_on!(pthread_barrierattr_getpshared(attributes, &mut shared));
             }
             if shared != PTHREAD_PROCESS_PRIVATE {
-                super::process::note_shared();
+                super::process::note_shared(barrier as usize);
             }
             sync::barrier_init(thread, barrier as usize, parties);
         });

@@ -62,7 +62,7 @@ unsafe extern "C" fn pthread_cond_init(cond: Cond, attributes: *const pthread_co
             pass_on!(pthread_condattr_getpshared(attributes, &mut shared));
         }
         if shared != PTHREAD_PROCESS_PRIVATE {
-            super::process::note_shared();
+            super::process::note_shared(cond as usize);
         }
         sync::cond_note(thread, kind::COND_INIT, cond as usize);
     });

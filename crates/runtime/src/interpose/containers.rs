@@ -1,6 +1,6 @@
 //! The parts of C++'s containers that are compiled into the C++ library: balancing of `map` and
-//! `set`, linking of `list`, growing of `unordered_map`. The rest of them are templates, and
-//! instrumented with the program.
+//! `set`, growing of `unordered_map`, and (in `lists.rs`) linking of `list`. The rest of them are
+//! templates, and instrumented with the program.
 //!
 //! Trees and lists are the runtime's own work, step by step as instrumented code would do it: which
 //! nodes are changed depends on what others hold, so all that is read is recorded too. Otherwise a
@@ -31,13 +31,6 @@ struct Node {
 const RED: u32 = 0;
 const BLACK: u32 = 1;
 
-/// A node of a list.
-#[repr(C)]
-struct Link {
-    next: *mut Link,
-    previous: *mut Link,
-}
-
 /// A word of a node.
 type Word = fn(*mut Node) -> *mut *mut Node;
 
@@ -57,16 +50,8 @@ fn right(node: *mut Node) -> *mut *mut Node {
     node.cast::<*mut Node>().wrapping_add(3)
 }
 
-fn next(link: *mut Link) -> *mut *mut Link {
-    link.cast()
-}
-
-fn previous(link: *mut Link) -> *mut *mut Link {
-    link.cast::<*mut Link>().wrapping_add(1)
-}
-
 /// A word of a container: a link or a color.
-trait Value: Copy {
+pub(super) trait Value: Copy {
     fn bits(self) -> u64;
 }
 
@@ -83,7 +68,7 @@ impl Value for u32 {
 }
 
 /// What the thread reads and writes in a container, as instrumented code would do it.
-struct Steps<'thread>(&'thread mut Thread);
+pub(super) struct Steps<'thread>(pub(super) &'thread mut Thread);
 
 /// # Safety
 ///
@@ -91,7 +76,7 @@ struct Steps<'thread>(&'thread mut Thread);
 /// of the library that does this. So they lead to nodes, or are null where such a container has
 /// null. Nobody else changes the container meanwhile, or the program races with itself.
 impl Steps<'_> {
-    unsafe fn load<T: Value>(&mut self, word: *mut T) -> T {
+    pub(super) unsafe fn load<T: Value>(&mut self, word: *mut T) -> T {
         let (site, size) = (self.0.call_site, size_of::<T>());
         self.0.point(kind::LOAD, site, word as u64, size as u64);
         // SAFETY: as above.
@@ -100,52 +85,12 @@ impl Steps<'_> {
         value
     }
 
-    unsafe fn store<T: Value>(&mut self, word: *mut T, value: T) {
+    pub(super) unsafe fn store<T: Value>(&mut self, word: *mut T, value: T) {
         let (site, size) = (self.0.call_site, size_of::<T>());
         self.0.point(kind::STORE, site, word as u64, size as u64);
         self.0.access(kind::STORE, size as u8, site, word as u64, value.bits());
         // SAFETY: as above.
         unsafe { word.write(value) };
-    }
-
-    /// Puts a link before another one.
-    unsafe fn hook(&mut self, link: *mut Link, position: *mut Link) {
-        // SAFETY: as above.
-        unsafe {
-            let before = self.load(previous(position));
-            self.store(next(link), position);
-            self.store(previous(link), before);
-            self.store(next(before), link);
-            self.store(previous(position), link);
-        }
-    }
-
-    unsafe fn unhook(&mut self, link: *mut Link) {
-        // SAFETY: as above.
-        unsafe {
-            let (after, before) = (self.load(next(link)), self.load(previous(link)));
-            self.store(next(before), after);
-            self.store(previous(after), before);
-        }
-    }
-
-    /// Puts the links from the first up to the last, without that one, before this one.
-    unsafe fn transfer(&mut self, link: *mut Link, first: *mut Link, last: *mut Link) {
-        if link == last {
-            return;
-        }
-        // SAFETY: as above.
-        unsafe {
-            let tail = self.load(previous(last));
-            let before_first = self.load(previous(first));
-            let before_link = self.load(previous(link));
-            self.store(next(tail), link);
-            self.store(next(before_first), last);
-            self.store(next(before_link), first);
-            self.store(previous(link), tail);
-            self.store(previous(last), before_first);
-            self.store(previous(first), before_link);
-        }
     }
 
     unsafe fn is_black(&mut self, node: *mut Node) -> bool {
@@ -395,10 +340,6 @@ mod library {
         header: *mut Node) -> *mut Node);
     real!(fn _ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base(node: *mut Node) -> *mut Node);
     real!(fn _ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base(node: *mut Node) -> *mut Node);
-    real!(fn _ZNSt8__detail15_List_node_base7_M_hookEPS0_(link: *mut Link, position: *mut Link));
-    real!(fn _ZNSt8__detail15_List_node_base9_M_unhookEv(link: *mut Link));
-    real!(fn _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(link: *mut Link, first: *mut Link,
-        last: *mut Link));
     real!(fn _ZNKSt8__detail20_Prime_rehash_policy14_M_need_rehashEmmm(policy: *const c_void,
         buckets: usize, elements: usize, new: usize) -> Rehash);
     real!(fn _ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm(policy: *const c_void,
@@ -438,36 +379,6 @@ unsafe extern "C-unwind" fn _ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node
         node
     };
     enter(own).unwrap_or_else(work)
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base7_M_hookEPS0_(
-    link: *mut Link,
-    position: *mut Link,
-) {
-    let work = || pass_on!(library::_ZNSt8__detail15_List_node_base7_M_hookEPS0_(link, position));
-    // SAFETY: the caller gives a link of a list, and a new one.
-    enter(|thread| unsafe { Steps(thread).hook(link, position) }).unwrap_or_else(work);
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base9_M_unhookEv(link: *mut Link) {
-    let work = || pass_on!(library::_ZNSt8__detail15_List_node_base9_M_unhookEv(link));
-    // SAFETY: the caller gives a link of a list.
-    enter(|thread| unsafe { Steps(thread).unhook(link) }).unwrap_or_else(work);
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(
-    link: *mut Link,
-    first: *mut Link,
-    last: *mut Link,
-) {
-    let work = || {
-        pass_on!(library::_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(link, first, last))
-    };
-    // SAFETY: the caller gives links of lists.
-    enter(|thread| unsafe { Steps(thread).transfer(link, first, last) }).unwrap_or_else(work);
 }
 
 /// Lets the library work on a policy, and records that it reads it, and what it changes. The policy

@@ -83,6 +83,7 @@ fn gone_with(block: *mut c_void, size: usize, detail: u8) -> bool {
         let mut world = hold();
         world.objects.forget(block as usize, size);
         world.kernel.forget_pages(block as u64);
+        super::twice::unmapped(block as u64);
         world.stamped(thread, kind::FREE, detail, site, [block as u64]);
         let block = block as u64;
         if world.replay.as_ref().is_some_and(|replay| replay.memory.was_freed(block)) {
@@ -237,6 +238,7 @@ unsafe extern "C" fn mmap(
     }
     if is_shared && !is_anonymous && access & libc::PROT_WRITE != 0 {
         enter(|_| hold().kernel.mapped(file));
+        super::twice::mapped(file, offset as u64, pages as u64, size as u64);
     }
     let detail = match is_shared {
         true if is_anonymous => INHERITED,
@@ -381,6 +383,7 @@ unsafe extern "C-unwind" fn shmat(id: c_int, start: *const c_void, flags: c_int)
         let is_known = libc::shmctl(id, libc::IPC_STAT, &mut found) == 0;
         if is_known { found.shm_segsz } else { 0 }
     };
+    super::twice::attached(id, pages as u64, size as u64);
     if size > 0 { allocated_with(pages, size, SHARED) } else { pages }
 }
 

@@ -5,11 +5,13 @@ use std::ffi::{c_int, c_uint};
 use foretrace_recording::input::call;
 use libc::{mmsghdr, msghdr, pollfd, socklen_t, ssize_t};
 
+use super::descriptors::opening;
 use super::ports::Address;
-use super::transfers::{cannot_be_given, parts, read_and, visit_data, write_through};
+use super::transfers::{Opens, cannot_be_given, parts, read_and, visit_data, write_through};
 use crate::kernel::Kernel;
 use crate::kernel::calls::Wait;
-use crate::kernel::exchange::{Source, exchange, exchange_then, hash_of};
+use crate::kernel::exchange::{Source, exchange_then, hash_of};
+use crate::kernel::limits;
 use crate::real::{pass_on, real};
 use crate::world::hold;
 
@@ -27,11 +29,13 @@ unsafe extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_in
     let theirs = unsafe { *message };
     let list = pass_on!(parts(theirs.msg_iov, theirs.msg_iovlen as c_int));
     let beside = |visit: &mut dyn FnMut(*mut u8, usize)| visit_message(&theirs, message, visit);
+    let opens = |kernel: &mut Kernel| note_opened(kernel, message);
+    let opens: Opens = if may_bring_descriptors(fd, &theirs) { Some(&opens) } else { None };
     let mut is_made = false;
     let function = recvmsg as *const () as usize;
     // SAFETY: the message is the caller's, and is as he gave it when the call is over. `list` is
     // his, or leads to memory of ours that has as much room.
-    let result = read_and(function, fd, flags, list, &beside, |list| unsafe {
+    let result = read_and(function, fd, flags, list, &beside, opens, |list| unsafe {
         is_made = true;
         (*message).msg_iov = list.as_ptr().cast_mut();
         (*message).msg_iovlen = list.len();
@@ -40,31 +44,52 @@ unsafe extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_in
         (*message).msg_iovlen = theirs.msg_iovlen;
         result
     });
-    if result >= 0 && !is_made && pass_on!(brings_descriptors(message)) {
+    let mut has_brought = false;
+    if result >= 0 && !is_made {
+        pass_on!(visit_descriptors(message, |_| has_brought = true));
+    }
+    if has_brought {
         // It names descriptors that are not there.
         cannot_be_given(call::READ);
     }
     result
 }
 
-/// Whether a message brings descriptors.
+/// Whether a message that is received there may bring descriptors.
+fn may_bring_descriptors(fd: c_int, message: &msghdr) -> bool {
+    !message.msg_control.is_null()
+        && message.msg_controllen >= size_of::<libc::cmsghdr>() + size_of::<c_int>()
+        && limits::option(fd, libc::SO_DOMAIN).is_none_or(|domain| domain == libc::AF_UNIX)
+}
+
+/// The descriptors that a received message has brought are open now.
+fn note_opened(kernel: &mut Kernel, message: *const msghdr) {
+    let note = |new| {
+        kernel.closed(new);
+        kernel.has_opened(new);
+    };
+    pass_on!(visit_descriptors(message, note));
+}
+
+/// Visits the descriptors that a message brings.
 ///
 /// # Safety
 ///
 /// It is one that was received.
-unsafe fn brings_descriptors(message: *const msghdr) -> bool {
+unsafe fn visit_descriptors(message: *const msghdr, mut visit: impl FnMut(c_int)) {
     // SAFETY: the kernel, or a recording of what it did, has set the message's control data; the C
     // library's macros stay within it.
     unsafe {
         let mut part = libc::CMSG_FIRSTHDR(message);
         while let Some(header) = part.as_ref() {
             if (header.cmsg_level, header.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
-                return true;
+                let (data, size) = (libc::CMSG_DATA(part).cast::<c_int>(), header.cmsg_len);
+                let count = size.saturating_sub(libc::CMSG_LEN(0) as usize) / size_of::<c_int>();
+                (0..count).for_each(|at| visit(data.add(at).read_unaligned()));
             }
-            part = libc::CMSG_NXTHDR(message, header);
+            part = libc::CMSG_NXTHDR(message, part);
         }
     }
-    false
 }
 
 /// Visits what a received message sets beside its data; `before` is the message as it was.
@@ -116,7 +141,23 @@ unsafe extern "C-unwind" fn recvmmsg(
     let of_child = |kernel: &mut Kernel| kernel.is_given(fd);
     let source = Source { of_child: Some(&of_child), ..Source::new(call::READ, &outside) };
     let call = || i64::from(pass_on!(next::recvmmsg(fd, list, count, flags, time)));
-    exchange(&source, |kernel| kernel.input(fd), wait, &areas, call) as c_int
+    // SAFETY: the caller gives `count` messages.
+    let headers = (0..count as usize).map(|at| unsafe { &raw const (*list.add(at)).msg_hdr });
+    // SAFETY: as above.
+    let mut received = headers.clone().map(|header| unsafe { *header });
+    let opens = received.any(|header| may_bring_descriptors(fd, &header));
+    let uses = |kernel: &mut Kernel| {
+        let mut uses = kernel.input(fd);
+        if opens {
+            uses.join(&opening());
+        }
+        uses
+    };
+    let then = |kernel: &mut Kernel, result: i64| {
+        let came = usize::try_from(result).unwrap_or(0);
+        headers.clone().take(came).for_each(|header| note_opened(kernel, header));
+    };
+    exchange_then(&source, uses, wait, &areas, call, then) as c_int
 }
 
 #[unsafe(no_mangle)]

@@ -12,6 +12,7 @@ mod conditions;
 mod containers;
 mod descriptors;
 mod files;
+mod lists;
 mod measures;
 pub(crate) mod memory;
 mod messages;
@@ -38,6 +39,7 @@ pub(crate) mod streams;
 pub(crate) mod threads;
 mod transfers;
 mod transfers_variants;
+mod twice;
 
 /// An absolute time of a clock, as monotonic time.
 fn monotonic(clock: libc::clockid_t, time: libc::timespec) -> libc::timespec {

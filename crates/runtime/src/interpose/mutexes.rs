@@ -80,7 +80,7 @@ unsafe extern "C" fn pthread_mutex_init(
     if status == 0 {
         enter(|thread| {
             if bits_of(mutex) & SHARED != 0 {
-                super::process::note_shared();
+                super::process::note_shared(mutex as usize);
             }
             sync::lock_init(thread, mutex as usize, kind_of(mutex));
         });
@@ -147,7 +147,12 @@ unsafe extern "C" fn pthread_mutex_consistent_np(mutex: Mutex) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_spin_init(spin: SpinLock, shared: c_int) -> c_int {
-    enter(|thread| sync::lock_init(thread, spin as usize, lock::SPIN));
+    enter(|thread| {
+        if shared != libc::PTHREAD_PROCESS_PRIVATE {
+            super::process::note_shared(spin as usize);
+        }
+        sync::lock_init(thread, spin as usize, lock::SPIN);
+    });
     pass_on!(next::pthread_spin_init(spin, shared))
 }
 

@@ -4,6 +4,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::{FILE, off64_t, pid_t, size_t, ssize_t};
 
@@ -22,6 +23,8 @@ mod next {
     real!(fn fdopen(fd: c_int, how: *const c_char) -> *mut FILE);
     real!(fn popen(command: *const c_char, how: *const c_char) -> *mut FILE);
     real!(fn pclose(stream: *mut FILE) -> c_int);
+    real!(fn fopencookie(cookie: *mut c_void, mode: *const c_char,
+        functions: Functions) -> *mut FILE);
 }
 
 type Read = unsafe extern "C-unwind" fn(*mut c_void, *mut c_char, size_t) -> ssize_t;
@@ -41,7 +44,24 @@ struct Functions {
 unsafe extern "C" {
     static mut stdout: *mut FILE;
     static environ: *const *mut c_char;
-    fn fopencookie(cookie: *mut c_void, mode: *const c_char, functions: Functions) -> *mut FILE;
+}
+
+/// Whether the program has made a stream whose functions are its own: the C library calls them
+/// under a lock that nobody else sees.
+static CALLS_BACK: AtomicBool = AtomicBool::new(false);
+
+pub(super) fn may_call_back() -> bool {
+    CALLS_BACK.load(Relaxed)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn fopencookie(
+    cookie: *mut c_void,
+    mode: *const c_char,
+    functions: Functions,
+) -> *mut FILE {
+    CALLS_BACK.store(true, Relaxed);
+    pass_on!(next::fopencookie(cookie, mode, functions))
 }
 
 /// A stream of ours.
@@ -79,8 +99,9 @@ pub(super) fn make(fd: c_int, how: *const c_char, child: pid_t) -> Option<*mut F
     enter(|_| {
         // SAFETY: the functions are there as long as the process, and take the descriptor that is
         // given in the place of a pointer; `how` is a C string.
-        let stream =
-            unsafe { fopencookie(std::ptr::without_provenance_mut(fd as usize), how, functions) };
+        let stream = unsafe {
+            next::fopencookie(std::ptr::without_provenance_mut(fd as usize), how, functions)
+        };
         if !stream.is_null() {
             LIST.with(|list| list.push(Own { stream, fd, child }));
         }

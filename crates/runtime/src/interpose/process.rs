@@ -159,9 +159,10 @@ static SHARED: AtomicBool = AtomicBool::new(false);
 
 /// Called by those who make such things. As long as there is one process they are as good as its
 /// own.
-pub(super) fn note_shared() {
+pub(super) fn note_shared(address: usize) {
     SHARED.store(true, Relaxed);
     log::flag(flags::SHARED);
+    super::twice::made(address);
 }
 
 /// What cannot be recorded rightly is refused: a wrong verdict would be worse.

@@ -62,7 +62,7 @@ unsafe extern "C" fn pthread_rwlock_init(
             pass_on!(pthread_rwlockattr_getpshared(attributes, &mut shared));
         }
         if shared != PTHREAD_PROCESS_PRIVATE {
-            super::process::note_shared();
+            super::process::note_shared(lock as usize);
         }
         sync::lock_init(thread, lock as usize, READER_WRITER);
     });

@@ -45,7 +45,7 @@ fn adopt(thread: &mut Thread, semaphore: Semaphore) {
 unsafe extern "C" fn sem_init(semaphore: Semaphore, shared: c_int, count: c_uint) -> c_int {
     enter(|thread| {
         if shared != 0 {
-            super::process::note_shared();
+            super::process::note_shared(semaphore as usize);
         }
         sync::semaphore_init(thread, semaphore as usize, count);
     });

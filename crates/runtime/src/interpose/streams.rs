@@ -46,10 +46,17 @@ pub(crate) fn uses(stream: u64, output: bool) -> Uses {
     }
     let descriptor = descriptor_of(stream as *mut FILE);
     match descriptor {
-        // A stream in memory.
-        ..0 => Uses::of(&[(LIBRARY, BOTH)]),
+        ..0 => without_descriptor(),
         _ if output => self::output(descriptor),
         _ => hold().kernel.input(descriptor),
+    }
+}
+
+/// The channels of a call on a stream in memory, or on one with functions of the program's.
+fn without_descriptor() -> Uses {
+    match super::own_streams::may_call_back() {
+        true => Uses::every(),
+        false => Uses::of(&[(LIBRARY, BOTH)]),
     }
 }
 
@@ -78,7 +85,7 @@ pub(crate) fn standard(error: bool) -> Uses {
     let descriptor = if stream.is_null() { number } else { descriptor_of(stream) };
     let is_as_found = descriptor == number && !hold().kernel.is_redirected(number);
     if descriptor < 0 {
-        return Uses::default();
+        return without_descriptor();
     }
     let uses = output(descriptor);
     match is_as_found {
@@ -129,7 +136,7 @@ pub(super) unsafe extern "C-unwind" fn fclose(stream: *mut FILE) -> c_int {
     super::stream_buffers::forget(stream);
     let status = around_then(
         |kernel| match descriptor {
-            ..0 => Uses::of(&[(LIBRARY, BOTH)]),
+            ..0 => without_descriptor(),
             _ => {
                 let mut uses = closing();
                 uses.join(&kernel.both(descriptor));

@@ -11,6 +11,7 @@ use foretrace_recording::input::{call, problem};
 use foretrace_recording::record::{kind, stream, unseen};
 use libc::{iovec, off_t, pollfd, size_t, sockaddr, socklen_t, ssize_t};
 
+use super::descriptors::opening;
 use super::ports::Address;
 use crate::errno::keeping_errno;
 use crate::hooks::ranges;
@@ -53,6 +54,8 @@ fn is_direct(function: usize) -> bool {
 
 /// Memory that a call sets beside the data itself: visits it.
 type Beside<'a> = &'a dyn Fn(&mut dyn FnMut(*mut u8, usize));
+/// What a call does to descriptors, if it may open some beside what it reads.
+pub(super) type Opens<'a> = Option<&'a dyn Fn(&mut Kernel)>;
 
 /// Makes a call that reads from a descriptor to these places.
 fn receive(
@@ -60,6 +63,7 @@ fn receive(
     flags: c_int,
     list: &[iovec],
     beside: Beside,
+    opens: Opens,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let waits = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
@@ -73,7 +77,8 @@ fn receive(
     };
     let call = || call() as i64;
     // Only what takes bytes from the stream is one of its reads.
-    let plain = flags & !(libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_NOSIGNAL) == 0;
+    let usual = libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_NOSIGNAL;
+    let plain = flags & !usual == 0 && opens.is_none();
     let size: usize = list.iter().map(|part| part.iov_len).sum();
     let count = list.first().filter(|part| part.iov_len >= size_of::<u64>());
     let is_counter = Cell::new(false);
@@ -96,15 +101,24 @@ fn receive(
         stream: Some(&stream),
         counted: &counted,
         of_child: Some(&of_child),
-        only_moves_bytes: true,
+        only_moves_bytes: opens.is_none(),
         ..Source::new(call::READ, &outside)
     };
     let then = |kernel: &mut Kernel, result: i64| {
         if plain && result > 0 {
             kernel.has_read(fd, result as u64);
         }
+        if let Some(opens) = opens.filter(|_| result >= 0) {
+            opens(kernel);
+        }
     };
-    let uses = |kernel: &mut Kernel| kernel.input(fd);
+    let uses = |kernel: &mut Kernel| {
+        let mut uses = kernel.input(fd);
+        if opens.is_some() {
+            uses.join(&opening());
+        }
+        uses
+    };
     let result = exchange_then(&source, uses, wait, &areas, call, then) as ssize_t;
     keeping_errno(|| enter(|thread| note_mapped(thread, fd)));
     result
@@ -183,7 +197,7 @@ fn read_through(
     list: &[iovec],
     call: impl FnOnce(&[iovec]) -> ssize_t,
 ) -> ssize_t {
-    read_and(function, fd, flags, list, &nothing, call)
+    read_and(function, fd, flags, list, &nothing, None, call)
 }
 
 /// The same, of a call that sets other memory as well.
@@ -193,15 +207,16 @@ pub(super) fn read_and(
     flags: c_int,
     list: &[iovec],
     beside: Beside,
+    opens: Opens,
     call: impl FnOnce(&[iovec]) -> ssize_t,
 ) -> ssize_t {
     if !is_direct(function) {
-        return receive(fd, flags, list, beside, || call(list));
+        return receive(fd, flags, list, beside, opens, || call(list));
     }
     let size = list.iter().map(|part| part.iov_len).sum();
     let Some(mut own) = enter(|_| vec![0u8; size]) else { return call(list) };
     let whole = [iovec { iov_base: own.as_mut_ptr().cast(), iov_len: size }];
-    let result = receive(fd, flags, &whole, beside, || call(&whole));
+    let result = receive(fd, flags, &whole, beside, opens, || call(&whole));
     keeping_errno(|| {
         enter(|thread| {
             // With MSG_TRUNC it is more than there was room for.
@@ -352,7 +367,7 @@ pub(super) unsafe extern "C-unwind" fn recvfrom(
         super::sockets::visit_address(from, room, length, visit)
     };
     let function = recvfrom as *const () as usize;
-    read_and(function, fd, flags, &one(to, size), &beside, |list| {
+    read_and(function, fd, flags, &one(to, size), &beside, None, |list| {
         pass_on!(next::recvfrom(fd, list[0].iov_base, list[0].iov_len, flags, from, length))
     })
 }

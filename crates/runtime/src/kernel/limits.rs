@@ -23,6 +23,15 @@ pub(super) fn of(descriptor: i32, option: i32) -> Option<Option<timeval>> {
     (status == 0).then(|| (time.tv_sec != 0 || time.tv_usec != 0).then_some(time))
 }
 
+/// What a descriptor's option is, at the level of sockets; `None`: it is no socket.
+pub(crate) fn option(descriptor: i32, option: i32) -> Option<i32> {
+    let (mut value, mut size) = (0i32, size_of::<i32>());
+    let (to, length) = (&raw mut value as usize, &raw mut size as usize);
+    let arguments =
+        [descriptor as usize, libc::SOL_SOCKET as usize, option as usize, to, length, 0];
+    (system_call(libc::SYS_getsockopt, arguments) == 0).then_some(value)
+}
+
 /// When a call that begins now fails with `EAGAIN`, by the clock of the program; `None`: it waits
 /// for ever.
 pub(super) fn deadline(descriptor: i32, option: i32) -> Option<timespec> {

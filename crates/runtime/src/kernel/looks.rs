@@ -24,7 +24,7 @@ use crate::config::{Mode, mode};
 use crate::futex::system_call;
 
 /// Device and inode.
-pub(super) type Identity = (u64, u64);
+pub(crate) type Identity = (u64, u64);
 
 /// What is known of a file, or another object of the kernel.
 #[derive(Clone, Copy)]

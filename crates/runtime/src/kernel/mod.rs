@@ -20,7 +20,7 @@ pub(crate) mod exchange;
 pub(crate) mod files;
 pub(crate) mod given;
 pub(crate) mod limits;
-mod looks;
+pub(crate) mod looks;
 pub(crate) mod objects;
 pub(crate) mod ready;
 pub(crate) mod system_files;

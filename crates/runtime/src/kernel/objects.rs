@@ -457,6 +457,11 @@ impl Kernel {
         }
     }
 
+    /// Which object it is, however many descriptors there are of it.
+    pub(crate) fn identity(&mut self, descriptor: i32) -> Option<Identity> {
+        self.slot(descriptor).map(|slot| slot.identity)
+    }
+
     /// Whether a file may be changed through memory.
     pub(crate) fn is_mapped(&mut self, descriptor: i32) -> bool {
         !self.objects.mapped.is_empty()

@@ -36,3 +36,14 @@ void library_begin(void (*function)(void)) {
     pthread_create(&thread, 0, run, 0);
     pthread_detach(thread);
 }
+
+static atomic_int turn;
+
+/* Two threads call; their functions are called one after the other. */
+void library_take_turns(void (*function)(void), int who, int rounds) {
+    for (int i = 0; i < rounds; i++) {
+        while (turn != who) sched_yield();
+        function();
+        turn = 1 - who;
+    }
+}

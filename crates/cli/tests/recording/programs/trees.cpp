@@ -32,12 +32,33 @@ static int work()
     first.splice(std::next(first.begin()), second);
     first.splice(first.end(), first, first.begin(), std::next(first.begin(), 2));
     first.splice(first.begin(), first, first.begin());
-    return first == std::list<int>{6, 2, 3, 4, 1, 5} ? 0 : 3;
+    if (first != std::list<int>{6, 2, 3, 4, 1, 5})
+        return 3;
+    std::list<int> reversed{5, 1, 4, 3, 2, 6}, none;
+    first.reverse();
+    none.reverse();
+    if (first != reversed || !none.empty())
+        return 4;
+    // Both empty, one of them, the other one, none of them; a list with itself.
+    none.swap(second);
+    first.swap(second);
+    if (second != reversed || !first.empty())
+        return 5;
+    first.swap(second);
+    second.push_back(7);
+    first.swap(second);
+    first.swap(first);
+    if (first != std::list<int>{7} || second != reversed)
+        return 6;
+    second.sort();
+    std::list<int> backwards(second.rbegin(), second.rend());
+    bool sorted = second == std::list<int>{1, 2, 3, 4, 5, 6};
+    return sorted && backwards == std::list<int>{6, 5, 4, 3, 2, 1} ? 0 : 7;
 }
 
 int main()
 {
-    int status = 4;
+    int status = 8;
     std::thread thread([&] { status = work(); });
     thread.join();
     return status;
