@@ -5,13 +5,14 @@ use std::path::Path;
 
 use foretrace_findings::{Proposal, Tried, propose, recalled_violation};
 use foretrace_predict::{Options, predict};
-use foretrace_report::{Recalled, read_json};
+use foretrace_report::{Recalled, Style, read_json, write_paragraph};
 use foretrace_trace::provenance::Recorded;
 use foretrace_trace::{Provenance, Trace};
 use foretrace_verdict::Violation;
 
 use crate::args::FixArguments;
 use crate::failure::{Failure, Status};
+use crate::predict::style;
 use crate::process::replay::{open_trace, split};
 use crate::whatif::options;
 use crate::{input, output, program};
@@ -112,6 +113,7 @@ fn from_trace(
 }
 
 fn write(proposals: &[Proposal], id: &str, all: bool, out: &mut dyn Write) -> io::Result<()> {
+    let style = style(false);
     let mends = |proposal: &&Proposal| proposal.tried.as_ref().is_ok_and(|tried| tried.mends);
     let useful = proposals.iter().filter(mends).count();
     match useful {
@@ -122,10 +124,11 @@ fn write(proposals: &[Proposal], id: &str, all: bool, out: &mut dyn Write) -> io
     let shown = if all || useful == 0 { proposals.len() } else { useful };
     // Those that mend stand first.
     for (number, proposal) in proposals.iter().enumerate().take(shown) {
-        writeln!(out, "\n{}. {}", number + 1, proposal.what)?;
+        writeln!(out)?;
+        write_paragraph(&format!("{}. ", number + 1), &proposal.what, style, out)?;
         match &proposal.tried {
-            Ok(tried) => write_tried(tried, id, out)?,
-            Err(why) => writeln!(out, "   not tried: {why}")?,
+            Ok(tried) => write_tried(tried, id, style, out)?,
+            Err(why) => write_paragraph("   not tried: ", why, style, out)?,
         }
     }
     match proposals.len() - shown {
@@ -136,7 +139,7 @@ fn write(proposals: &[Proposal], id: &str, all: bool, out: &mut dyn Write) -> io
     writeln!(out, "\nNothing was changed. Record the changed program to be sure.")
 }
 
-fn write_tried(tried: &Tried, id: &str, out: &mut dyn Write) -> io::Result<()> {
+fn write_tried(tried: &Tried, id: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
     if !tried.mends {
         writeln!(out, "   does not mend {id}")?;
     }
@@ -144,9 +147,10 @@ fn write_tried(tried: &Tried, id: &str, out: &mut dyn Write) -> io::Result<()> {
         [] => Ok(()),
         what if what.len() > MOST_LISTED => {
             let (first, more) = (&what[..MOST_LISTED], what.len() - MOST_LISTED);
-            writeln!(out, "   {label}: {}; and {more} more", first.join("; "))
+            let what = format!("{}; and {more} more", first.join("; "));
+            write_paragraph(&format!("   {label}: "), &what, style, out)
         }
-        what => writeln!(out, "   {label}: {}", what.join("; ")),
+        what => write_paragraph(&format!("   {label}: "), &what.join("; "), style, out),
     };
     list("removes", &tried.removes)?;
     // What is not removed remains: many say no more than their number.
@@ -156,6 +160,9 @@ fn write_tried(tried: &Tried, id: &str, out: &mut dyn Write) -> io::Result<()> {
     }
     list("adds", &tried.adds)?;
     writeln!(out, "   {}", tried.deadlock.in_words())?;
+    if tried.is_reordered {
+        writeln!(out, "   tried on another order of the run, since the recorded one excludes it")?;
+    }
     if tried.undecided > 0 {
         writeln!(out, "   undecided candidates: {}", tried.undecided)?;
     }

@@ -1,9 +1,10 @@
 //! The one place where the command line meets the libraries that read and write traces: their
 //! errors become messages with hints and exit codes here.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::mem::ManuallyDrop;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use foretrace::{Deadline, Format};
 use foretrace_trace::{self as trace, Trace, binary, export, text};
@@ -32,7 +33,25 @@ pub(crate) fn open_until(
     format: Option<InputFormat>,
     deadline: Deadline,
 ) -> Result<ManuallyDrop<Trace>, Failure> {
-    Ok(ManuallyDrop::new(foretrace::open_until(path, format.map(library_format), deadline)?))
+    let opened = foretrace::open_until(path, format.map(library_format), deadline);
+    Ok(ManuallyDrop::new(opened.map_err(|error| {
+        match format.is_none() && is_json_report(path) {
+            true => Failure::input(format_args!("{} is a report, not a trace", path.display()))
+                .hint(format_args!("its trace is {}, if it was kept", trace_of(path).display())),
+            false => error.into(),
+        }
+    })?))
+}
+
+fn is_json_report(path: &Path) -> bool {
+    let mut start = [0];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *b"{" && path.extension().is_some_and(|end| end == "json")
+}
+
+/// Where `foretrace test` keeps the trace of a report.
+fn trace_of(report: &Path) -> PathBuf {
+    report.with_extension("ftb")
 }
 
 /// Writes a trace.

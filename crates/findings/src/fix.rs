@@ -4,9 +4,10 @@
 //! locks in another order, make accesses atomic), and for each what is predicted of the recorded
 //! run with that change: which findings are gone, which remain, which are new.
 //!
-//! **Invariant.** Nothing is claimed of a change that was not tried. A change that the recorded
-//! order does not allow (a lock was not free) is not tried, and that is said. What is said holds
-//! for the reorderings of this trace, as all predictions.
+//! **Invariant.** Nothing is claimed of a change that was not tried. Where the recorded order does
+//! not allow a change (a lock was not free), it is tried on another order of the run, if one is
+//! found, and that is said. What is said holds for the reorderings of this trace, as all
+//! predictions.
 //!
 //! **Cost.** One prediction for each proposal.
 
@@ -18,7 +19,6 @@ use std::collections::HashSet;
 
 use foretrace_predict::{Options, Patch, predict};
 use foretrace_report::Report;
-use foretrace_trace::validate::validate;
 use foretrace_trace::{Location, Trace};
 use foretrace_verdict::{Kind, Property, Violation};
 
@@ -38,6 +38,9 @@ pub struct Proposal {
 /// What is predicted of the recorded run with a change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tried {
+    /// Whether the run with the change has another order than the recorded one, which does not
+    /// allow it.
+    pub is_reordered: bool,
     /// Whether the finding is gone, and its candidates decided.
     pub mends: bool,
     /// Findings that are gone, in words.
@@ -101,16 +104,22 @@ pub fn propose(
         if patch == Patch::default() {
             continue;
         }
-        let changed = patch.apply(trace);
-        let tried = match validate(&changed) {
-            Err(invalid) => Err(format!(
-                "the recorded order does not allow it, so that it cannot be tried: {invalid}"
+        let tried = match patch.apply(trace, options.model_for(trace)) {
+            Err(why) => Err(format!(
+                "neither the recorded order nor another one that was found allows it: {why}"
             )),
-            Ok(()) => Ok(base.compare(&Predicted::of(&changed, options)?, target)),
+            Ok(changed) => {
+                let predicted = Predicted::of(&changed.trace, options)?;
+                let tried = base.compare(&predicted, target);
+                Ok(Tried { is_reordered: changed.is_reordered, ..tried })
+            }
         };
         // A larger scope of the same lock that mends no more is not worth a line.
-        let is_same = |last: &Proposal| what.starts_with(&last.what) && last.tried == tried;
-        if proposals.last().is_some_and(is_same) {
+        let is_same = |known: &Proposal| {
+            let locks = [&known.what, &what].map(|what| locks_of(what));
+            locks[0].is_some() && locks[0] == locks[1] && known.tried == tried
+        };
+        if proposals.iter().any(is_same) {
             continue;
         }
         proposals.push(Proposal { what, tried });
@@ -154,6 +163,7 @@ impl Predicted {
             !after.contains(&finding.fingerprint) && !changed.leaves_open(&self.report, finding)
         });
         Tried {
+            is_reordered: false,
             mends: is_gone,
             removes: of(&self.report, &|print| !after.contains(print)),
             remains: of(&changed.report, &|print| before.contains(print)),
@@ -199,6 +209,13 @@ impl Predicted {
             _ => Deadlock::Impossible,
         }
     }
+}
+
+/// The lock of `hold LOCK around …` and `hold LOCK from …`.
+fn locks_of(what: &str) -> Option<&str> {
+    let rest = what.strip_prefix("hold ")?;
+    let end = [" around ", " from "].iter().filter_map(|word| rest.find(word)).min()?;
+    Some(&rest[..end])
 }
 
 /// `race on x at a.c:2, a.c:9`

@@ -101,7 +101,8 @@ impl Tables {
     fn place(&mut self, trace: &Trace, at: Place) -> u32 {
         *self.place_ids.entry(at).or_insert_with(|| {
             let object = trace.name(at.object).to_string();
-            self.places.push(MemoryPlace { object, offset: at.offset, size: at.size });
+            let name = trace.source_name(at);
+            self.places.push(MemoryPlace { object, offset: at.offset, size: at.size, name });
             self.places.len() as u32 - 1
         })
     }

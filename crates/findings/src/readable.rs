@@ -171,7 +171,7 @@ fn collect(expression: &Expr, cast: Option<u32>, used: &mut Vec<(NameId, Option<
 fn variable(trace: &Trace, at: Place) -> Option<String> {
     let named = trace.source_name(at);
     let name = named.as_deref().unwrap_or_else(|| trace.name(at.object));
-    let can_stand = |c: char| c.is_alphanumeric() || "_$.:@#<>()[]".contains(c);
+    let can_stand = |c: char| c.is_alphanumeric() || "_$.:@#<>()[]*".contains(c);
     if !name.chars().all(can_stand) {
         return None;
     }

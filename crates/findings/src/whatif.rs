@@ -185,6 +185,7 @@ impl Asking<'_> {
             let finding = &mut report.findings[0];
             finding.id = "execution".to_string();
             finding.what = Some(claim.to_string());
+            question.answered(&mut finding.schedule);
             let executed = |event: &EventId| finding.schedule.contains(&event.0);
             let side = |event: &EventId| Side {
                 event: event.0,
@@ -193,8 +194,6 @@ impl Asking<'_> {
             };
             let sides: Vec<Side> = question.asked.iter().map(side).collect();
             finding.sides = sides;
-            let asks = |event: u32| question.inserted.binary_search(&EventId(event)).is_ok();
-            finding.schedule.retain(|&event| !asks(event));
             add_missing(&question.trace, &mut report, &question.asked);
             return Ok(Told::Yes(Box::new(report)));
         }

@@ -140,7 +140,12 @@ impl Emit<'_> {
                     self.evidence.global(module, of, (id, size), &mut self.builder);
                 }
             }
-            What::Heap(_) => _ = self.block_sizes.insert(id, size as u32),
+            What::Heap(block) => {
+                self.block_sizes.insert(id, size as u32);
+                if let Some((module, what)) = self.tables.allocated(block.site) {
+                    self.evidence.allocated(module, what, id, &mut self.builder);
+                }
+            }
             What::Stack(_) | What::Region => {}
         }
         id
@@ -159,7 +164,9 @@ impl Emit<'_> {
     /// Tells the trace what the programmer calls memory.
     pub(super) fn finish_names(&mut self) {
         let evidence: Evidence = std::mem::take(&mut self.evidence);
-        let layouts = evidence.finish(|object| self.block_sizes.get(&object).copied());
+        let trace = self.builder.so_far();
+        let length = |object| self.block_sizes.get(&object).copied();
+        let layouts = evidence.finish(length, |of| trace.is_structure(of));
         self.builder.set_layouts(layouts);
         self.name_nameless();
         self.builder.set_folders(self.tables.directories());

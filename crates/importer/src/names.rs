@@ -27,6 +27,8 @@ pub(super) struct ModuleNames {
     pub(super) globals: FxHashMap<u32, TypeId>,
     /// What addresses are offsets into, by the number of the site.
     bases: FxHashMap<u32, Base>,
+    /// What memory is allocated for, by the number of the site.
+    allocated: FxHashMap<u32, Allocated>,
 }
 
 /// What an address is an offset into.
@@ -36,6 +38,15 @@ pub(super) struct Base {
     pub(super) variable: Option<String>,
     pub(super) of: TypeId,
     pub(super) offset: u32,
+}
+
+/// What memory is allocated for.
+#[derive(Clone)]
+pub(super) struct Allocated {
+    /// The pointer that gets its address.
+    pub(super) pointer: String,
+    /// What that points to.
+    pub(super) of: TypeId,
 }
 
 impl ModuleNames {
@@ -55,20 +66,29 @@ impl ModuleNames {
             names.globals.insert(reader.word()?, reader.type_number(types)?);
         }
         for _ in 0..reader.count()? {
-            let site = reader.word()?;
-            let variable = match reader.number()? {
+            let (site, kind) = (reader.word()?, reader.number()?);
+            let variable = match kind {
                 layout::IN_STRUCTURE => None,
-                layout::IN_VARIABLE => Some(reader.text()?),
+                layout::IN_VARIABLE | layout::ALLOCATED => Some(reader.text()?),
                 _ => return None,
             };
-            let of = reader.type_number(types)?;
-            names.bases.insert(site, Base { variable, of, offset: reader.word()? });
+            let (of, offset) = (reader.type_number(types)?, reader.word()?);
+            match variable {
+                Some(pointer) if kind == layout::ALLOCATED => {
+                    names.allocated.insert(site, Allocated { pointer, of });
+                }
+                variable => _ = names.bases.insert(site, Base { variable, of, offset }),
+            }
         }
         Some(names)
     }
 
     pub(super) fn base(&self, site: u32) -> Option<&Base> {
         self.bases.get(&site)
+    }
+
+    pub(super) fn allocated(&self, site: u32) -> Option<&Allocated> {
+        self.allocated.get(&site)
     }
 }
 
@@ -140,6 +160,8 @@ pub(super) struct Evidence {
     /// `None` where two differ.
     variables: FxHashMap<(ObjectId, u32), Option<Variable>>,
     structures: FxHashMap<ObjectId, Vec<(u32, TypeId, u32)>>,
+    /// Of blocks: what they were allocated for.
+    allocated: Vec<(ObjectId, Variable)>,
 }
 
 /// Name, type and size.
@@ -195,6 +217,21 @@ impl Evidence {
         self.whole.push(Layout { object, start: 0, end, called: Called::Object, of });
     }
 
+    /// A block was allocated for a pointer.
+    pub(super) fn allocated(
+        &mut self,
+        module: (usize, &ModuleNames),
+        Allocated { pointer, of }: &Allocated,
+        object: ObjectId,
+        to: &mut Builder,
+    ) {
+        let size = module.1.types[of.index()].size;
+        if size > 0 {
+            let of = self.import(module, *of, to);
+            self.allocated.push((object, (pointer.clone(), of, size)));
+        }
+    }
+
     /// An access of a block or stack, at an offset of the object, is based on this.
     pub(super) fn access(
         &mut self,
@@ -233,8 +270,12 @@ impl Evidence {
         }
     }
 
-    /// The layouts; `length` of an object, if it is a block.
-    pub(super) fn finish(self, length: impl Fn(ObjectId) -> Option<u32>) -> Vec<Layout> {
+    /// The layouts; `length` of an object, if it is a block. `is_structure`: of types.
+    pub(super) fn finish(
+        self,
+        length: impl Fn(ObjectId) -> Option<u32>,
+        is_structure: impl Fn(TypeId) -> bool,
+    ) -> Vec<Layout> {
         let mut layouts = self.whole;
         let mut taken: FxHashMap<ObjectId, Vec<(u32, u32)>> = FxHashMap::default();
         let mut variables: Vec<_> = self.variables.into_iter().collect();
@@ -266,6 +307,19 @@ impl Evidence {
                 ends.push((start, end));
                 layouts.push(Layout { object, start, end, called: Called::Type, of });
             }
+        }
+        // Of others it is known at least what they were allocated for.
+        for (object, (pointer, of, size)) in self.allocated {
+            let end = length(object).map_or(0, |length| length / size * size);
+            if end == 0 || taken.contains_key(&object) {
+                continue;
+            }
+            let called = match () {
+                () if is_structure(of) => Called::Type,
+                () if end > size => Called::Variable(pointer),
+                () => Called::Variable(format!("*{pointer}")),
+            };
+            layouts.push(Layout { object, start: 0, end, called, of });
         }
         layouts
     }

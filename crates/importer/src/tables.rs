@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::chunks::Recording;
 use super::code::Image;
-use super::names::{Base, ModuleNames};
+use super::names::{Allocated, Base, ModuleNames};
 
 /// All tables of all modules.
 #[derive(Default)]
@@ -513,6 +513,13 @@ impl Tables {
         let (at, number) = self.module_of(site)?;
         let names = self.modules[at].names.as_ref()?;
         Some(((at, names), names.base(number)?))
+    }
+
+    /// What memory that is allocated at a site is for, with the names of its module.
+    pub(super) fn allocated(&self, site: u64) -> Option<((usize, &ModuleNames), &Allocated)> {
+        let (at, number) = self.module_of(site)?;
+        let names = self.modules[at].names.as_ref()?;
+        Some(((at, names), names.allocated(number)?))
     }
 
     /// The type of a global variable, with the names of its module.

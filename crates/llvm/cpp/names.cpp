@@ -1,5 +1,6 @@
 // What the programmer calls memory, from debug information: the types of global variables, and for each site what the
-// address there is an offset into, a local variable or a structure. docs/recording.md has the layout of the table.
+// address there is an offset into, a local variable or a structure; or for what memory is allocated there.
+// crates/recording/src/names.rs has the layout of the table.
 // Where debug information does not say it, or two operations share a site and differ, the table says nothing.
 
 #include "llvm-c/Core.h"
@@ -24,7 +25,7 @@ namespace {
 
 // Kinds of types and bases; mirrored in crates/importer/src/names.rs.
 enum Kind { Scalar = 0, Structure = 1, Array = 2 };
-enum Of { InStructure = 0, InVariable = 1 };
+enum Of { InStructure = 0, InVariable = 1, Allocated = 2 };
 
 struct Base {
   uint64_t of;
@@ -67,6 +68,12 @@ bool isStructure(const DIType *type) {
   return composite && (composite->getTag() == dwarf::DW_TAG_structure_type ||
                        composite->getTag() == dwarf::DW_TAG_class_type ||
                        composite->getTag() == dwarf::DW_TAG_union_type);
+}
+
+// In bits. Of several fields in one word it is the word that is read and written.
+uint64_t startOf(const DIDerivedType &member) {
+  auto *word = member.isBitField() ? dyn_cast_or_null<ConstantInt>(member.getStorageOffsetInBits()) : nullptr;
+  return word ? word->getZExtValue() : member.getOffsetInBits();
 }
 
 // The name with its namespaces and classes.
@@ -147,7 +154,7 @@ public:
           continue;
         uint64_t of = number(member->getBaseType());
         put(members, isBase ? StringRef() : member->getName());
-        put(members, member->getOffsetInBits() / 8);
+        put(members, startOf(*member) / 8);
         put(members, of);
         count++;
       }
@@ -262,9 +269,98 @@ public:
     return found;
   }
 
+  // What a pointer points to, and the name of the pointer: memory is allocated for it.
+  std::optional<Base> allocatedFor(StringRef name, const DIType *pointer) {
+    auto *derived = dyn_cast_or_null<DIDerivedType>(bare(pointer));
+    if (!derived || derived->getTag() != dwarf::DW_TAG_pointer_type || name.empty())
+      return std::nullopt;
+    const DIType *of = bare(derived->getBaseType());
+    if (!of || of->getSizeInBits() == 0)
+      return std::nullopt;
+    return Base{Allocated, name.str(), number(of), 0};
+  }
+
+  // The member of a structure, perhaps of one inside, that begins at an offset.
+  static const DIDerivedType *member(const DICompositeType *of, uint64_t offset) {
+    for (const DINode *node : of->getElements()) {
+      auto *one = dyn_cast<DIDerivedType>(node);
+      if (!one || one->isStaticMember() || !one->getBaseType())
+        continue;
+      uint64_t start = one->getOffsetInBits() / 8;
+      const DIType *type = bare(one->getBaseType());
+      if (offset < start || !type || offset >= start + type->getSizeInBits() / 8)
+        continue;
+      if (isStructure(type))
+        return member(cast<DICompositeType>(type), offset - start);
+      return start == offset && one->getTag() == dwarf::DW_TAG_member ? one : nullptr;
+    }
+    return nullptr;
+  }
+
+  // Memory is allocated for what its address is stored in.
+  std::optional<Base> allocation(const CallBase &call) {
+    for (const User *user : call.users()) {
+      auto *store = dyn_cast<StoreInst>(user);
+      if (!store || store->getValueOperand() != &call)
+        continue;
+      const Value *to = store->getPointerOperand();
+      if (auto *local = dyn_cast<AllocaInst>(to)) {
+        if (const DILocalVariable *named = variable(local))
+          return allocatedFor(named->getName(), named->getType());
+      } else if (auto *global = dyn_cast<GlobalVariable>(to)) {
+        SmallVector<DIGlobalVariableExpression *, 1> expressions;
+        global->getDebugInfo(expressions);
+        if (!expressions.empty()) {
+          const DIGlobalVariable *named = expressions.front()->getVariable();
+          return allocatedFor(named->getName(), named->getType());
+        }
+      } else if (auto *step = dyn_cast<GEPOperator>(to)) {
+        APInt offset(64, 0);
+        auto *of = structure(step->getSourceElementType());
+        if (!of || !step->accumulateConstantOffset(layout, offset))
+          continue;
+        if (const DIDerivedType *named = member(of, offset.getZExtValue()))
+          return allocatedFor(named->getName(), named->getBaseType());
+      }
+    }
+    SmallVector<DbgValueInst *, 1> values;
+    SmallVector<DbgVariableRecord *, 1> records;
+    findDbgValues(values, const_cast<CallBase *>(&call), &records);
+    for (const DbgVariableRecord *record : records)
+      if (record->getExpression()->getNumElements() == 0)
+        return allocatedFor(record->getVariable()->getName(), record->getVariable()->getType());
+    return std::nullopt;
+  }
+
+  static bool isAllocation(const CallBase &call) {
+    const Function *callee = call.getCalledFunction();
+    if (!callee)
+      return false;
+    for (StringRef name : {"malloc", "calloc", "realloc", "reallocarray", "aligned_alloc", "strdup", "strndup"})
+      if (callee->getName() == name)
+        return true;
+    return callee->getName().starts_with("_Znw") || callee->getName().starts_with("_Zna");
+  }
+
   void note(uint64_t site, const Instruction &instruction) {
     if (!isKnown)
       return;
+    std::optional<Base> found;
+    auto *allocates = dyn_cast<CallBase>(&instruction);
+    if (allocates && isAllocation(*allocates)) {
+      found = allocation(*allocates);
+    } else if (const Value *address = addressOf(instruction)) {
+      found = base(address);
+    } else {
+      return;
+    }
+    auto [known, isNew] = bases.try_emplace(site, found);
+    if (!isNew && !(known->second == found))
+      known->second.reset();
+  }
+
+  // The address that an access or a call is about.
+  static const Value *addressOf(const Instruction &instruction) {
     const Value *address = getLoadStorePointerOperand(&instruction);
     if (auto *rmw = dyn_cast<AtomicRMWInst>(&instruction))
       address = rmw->getPointerOperand();
@@ -272,12 +368,7 @@ public:
       address = exchange->getPointerOperand();
     else if (auto *call = dyn_cast<CallBase>(&instruction))
       address = isa<MemIntrinsic>(call) ? filled(*cast<MemIntrinsic>(call)) : synchronisedOn(*call);
-    if (!address)
-      return;
-    std::optional<Base> found = base(address);
-    auto [known, isNew] = bases.try_emplace(site, found);
-    if (!isNew && !(known->second == found))
-      known->second.reset();
+    return address;
   }
 
   // What a call fills that reads nothing that others see.
@@ -320,13 +411,13 @@ public:
         continue;
       put(sites, site);
       put(sites, base->of);
-      if (base->of == InVariable)
+      if (base->of != InStructure)
         put(sites, StringRef(base->variable));
       put(sites, base->type);
       put(sites, base->offset);
       count++;
     }
-    put(table, 1);
+    put(table, 2);
     for (const DICompileUnit *unit : module.debug_compile_units()) {
       put(table, unit->getDirectory());
       break;

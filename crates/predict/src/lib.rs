@@ -42,6 +42,6 @@ pub use prediction::{
     Undecided,
 };
 pub use program::{ProgramError, ProgramPrediction, predict_program};
-pub use repair::Patch;
+pub use repair::{Changed, Patch};
 pub use unanswered::Unanswered;
 pub use whatif::Question;

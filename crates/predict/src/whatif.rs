@@ -10,6 +10,10 @@
 //!   then sets its mark to what it saw; the last of these threads asserts that it saw nothing.
 //!   Since a thread of its own looks, nothing in the trace depends on it. Setting and looking
 //!   concern no other event, so they can stand directly beside their events in every schedule.
+//!   A thread's `begin` is its first event and its `end` its last, so that nothing can stand before
+//!   the one or behind the other. A fence, directly behind the `begin` or before the `end`, stands
+//!   in for it: both events are always enabled and concern nobody else (but a join, which comes
+//!   behind the `end`), so they can stand directly beside that fence in every schedule.
 //! - *A read sees a value*: the assertion, directly behind it, that it does not.
 //!
 //! **Invariant.** The order of the other events stays.
@@ -32,6 +36,8 @@ pub struct Question {
     pub asked: Vec<EventId>,
     /// The events that ask.
     pub inserted: Vec<EventId>,
+    /// The fences that stand for the begin or the end of a thread, and that.
+    stand_ins: Vec<(EventId, EventId)>,
 }
 
 impl Question {
@@ -45,14 +51,48 @@ impl Question {
         let (old, mut builder) = copy.take_events();
         let mut marks = Marks::new(&mut builder, chain);
         for id in (0..old.len()).map(EventId::from) {
+            let event = old.event(id);
             let at = chain.iter().position(|&asked| asked == id);
-            marks.open(&mut builder, old.event(id), at);
-            builder.push_again(&old, id);
-            marks.close(&mut builder, old.event(id), at);
+            match (at, event.op) {
+                (Some(at), Op::Begin) => {
+                    builder.push_again(&old, id);
+                    let begin = EventId::from(builder.so_far().len() - 1);
+                    marks.stand_in(&mut builder, event, at, begin);
+                }
+                (Some(at), Op::End) => {
+                    let number = marks.stand_in(&mut builder, event, at, EventId(0));
+                    builder.push_again(&old, id);
+                    marks.stand_ins[number].1 = EventId::from(builder.so_far().len() - 1);
+                }
+                _ => {
+                    marks.open(&mut builder, event, at);
+                    builder.push_again(&old, id);
+                    marks.close(&mut builder, event, at);
+                }
+            }
         }
         let violation = Violation::Assertion(marks.assertion);
-        let Marks { asked, inserted, .. } = marks;
-        Question { trace: builder.finish(), violation, asked, inserted }
+        let Marks { mut asked, inserted, stand_ins, .. } = marks;
+        for event in &mut asked {
+            let of = stand_ins.iter().find(|(fence, _)| fence == event);
+            *event = of.map_or(*event, |&(_, of)| of);
+        }
+        Question { trace: builder.finish(), violation, asked, inserted, stand_ins }
+    }
+
+    /// A schedule without the events that ask, as that of the trace it was made from.
+    pub fn answered(&self, schedule: &mut Vec<u32>) {
+        let stands_for = |event: u32| {
+            let mut pairs = self.stand_ins.iter();
+            pairs.find(|(fence, _)| fence.0 == event).map(|&(_, of)| of.0)
+        };
+        let instead: Vec<u32> = schedule.iter().filter_map(|&event| stands_for(event)).collect();
+        schedule.retain(|event| !instead.contains(event));
+        for event in schedule.iter_mut() {
+            *event = stands_for(*event).unwrap_or(*event);
+        }
+        let asks = |event: u32| self.inserted.binary_search(&EventId(event)).is_ok();
+        schedule.retain(|&event| !asks(event));
     }
 
     /// Whether one event must happen before another in every schedule: by program order, thread
@@ -88,6 +128,7 @@ impl Question {
             violation: Violation::Assertion(assertion),
             asked: vec![read],
             inserted: vec![assertion],
+            stand_ins: Vec::new(),
         }
     }
 }
@@ -110,6 +151,7 @@ struct Marks {
     in_order: usize,
     asked: Vec<EventId>,
     inserted: Vec<EventId>,
+    stand_ins: Vec<(EventId, EventId)>,
     assertion: EventId,
 }
 
@@ -147,6 +189,7 @@ impl Marks {
             in_order: 0,
             asked: vec![EventId(0); chain.len()],
             inserted: Vec::new(),
+            stand_ins: Vec::new(),
             assertion: EventId(0),
         };
         (0..chain.len()).for_each(|at| builder.set_initial(marks.mark(at), 0));
@@ -161,6 +204,17 @@ impl Marks {
         let id = builder.push(Event { thread, op, ..like });
         self.inserted.push(id);
         id
+    }
+
+    /// A fence for the begin or the end of a thread, the one `at` of the chain; returns its place
+    /// in the list.
+    fn stand_in(&mut self, builder: &mut Builder, event: Event, at: usize, of: EventId) -> usize {
+        self.open(builder, event, Some(at));
+        let fence = Op::Fence { order: MemoryOrder::SeqCst };
+        let fence = self.push(builder, event.thread, fence, event);
+        self.close(builder, event, Some(at));
+        self.stand_ins.push((fence, of));
+        self.stand_ins.len() - 1
     }
 
     /// Before an event, the one `at` of the chain.

@@ -12,12 +12,15 @@
 //! bases    = count, base...                     by site
 //! base     = number of the site, IN_STRUCTURE, number of the type, offset
 //!          | number of the site, IN_VARIABLE, name, number of the type, offset
+//!          | number of the site, ALLOCATED, name, number of the type, 0
 //! ```
 //!
-//! A base says what the address at a site is an offset into. Sizes and offsets are in bytes.
+//! A base says what the address at a site is an offset into; or what the memory that is allocated
+//! there consists of, and the name of the pointer that gets its address. Sizes and offsets are in
+//! bytes.
 
 /// Version of the encoding.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// A number or pointer.
 pub const SCALAR: u64 = 0;
@@ -30,3 +33,5 @@ pub const ARRAY: u64 = 2;
 pub const IN_STRUCTURE: u64 = 0;
 /// Into a local variable.
 pub const IN_VARIABLE: u64 = 1;
+/// Memory that is allocated for a pointer.
+pub const ALLOCATED: u64 = 2;

@@ -305,16 +305,18 @@ impl Numbers {
 
     /// Where every thread that is not finished stands behind the schedule.
     fn stuck(&self, trace: &Trace, schedule: &[EventId]) -> Result<Vec<PlanStep>, NotReplayable> {
-        let mut executed = vec![0usize; trace.threads().len()];
+        // A schedule from a report lacks the events that nobody wrote, so those it has are not
+        // counted.
         let mut waiting = vec![None; trace.threads().len()];
         for &event in schedule {
-            executed[trace.thread_of(event).index()] += 1;
             waiting[trace.thread_of(event).index()] = Some(event);
         }
         let mut finals = Vec::new();
         for thread in trace.thread_ids().filter(|thread| self.number[thread.index()].is_some()) {
-            let events = trace.thread_events(thread);
-            match (events.get(executed[thread.index()]), waiting[thread.index()]) {
+            let last = waiting[thread.index()];
+            let done = last.map_or(0, |last| trace.position(last) + 1);
+            let behind = &trace.thread_events(thread)[done..];
+            match (behind.iter().find(|&&event| !trace.is_made_up(event)), last) {
                 // The thread is in a call: its last step.
                 (Some(&next), _) if trace.op(next) == Op::LeaveCall => {}
                 (Some(&next), _) => finals.push(self.last(trace, next, false)?),

@@ -57,8 +57,8 @@ pub use stable::SourceLines;
 pub use standing::{Standing, Suppression, ToldBugs};
 pub use suppress::Suppressions;
 pub use text::{
-    Style, function_in_short, in_order, write_explanation, write_finding, write_text,
-    write_whole_story,
+    Style, function_in_short, in_order, write_explanation, write_finding, write_paragraph,
+    write_text, write_whole_story,
 };
 pub use topics::{TOPICS, Topic};
 pub use tsan::write_tsan;

@@ -31,6 +31,9 @@ pub struct MemoryPlace {
     pub offset: u32,
     /// How many bytes.
     pub size: u32,
+    /// What the source calls it, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// What an event does to memory, locks and threads.

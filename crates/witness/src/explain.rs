@@ -9,12 +9,14 @@
 
 use foretrace_trace::text::eval::{bound_value, truncate};
 use foretrace_trace::{EventId, NameId, Op, ops};
+use rustc_hash::FxHashSet;
 
 use crate::checker::Checker;
 use crate::computing::Sight;
 use crate::free_values::failing_values;
 use crate::recorded::Rule;
 use crate::refuted::Refuted;
+use crate::signals;
 use crate::state::State;
 use crate::step::{Reads, Replay};
 use foretrace_verdict::{Certainty, Violation};
@@ -85,6 +87,22 @@ impl Checker<'_> {
             | Violation::Lock(..) => None,
         };
         Ok(Explanation { certainty, steps, assertion })
+    }
+
+    /// The values in a schedule, whatever is at its end.
+    ///
+    /// # Errors
+    /// The first event that is not enabled.
+    pub fn values_along(&self, schedule: &[EventId]) -> Result<Vec<StepValues>, Refuted> {
+        self.with_state(|state| {
+            let mut replay = self.start(state, None);
+            replay.run(schedule)?;
+            let steps = &replay.state.cond_steps;
+            signals::resolve(self.trace, &self.recorded, steps, &FxHashSet::default())
+        })?;
+        let mut state = State::new(self.trace, &self.recorded, true);
+        let mut replay = self.start(&mut state, None);
+        Ok(schedule.iter().map(|&event| replay.observe(event)).collect())
     }
 }
 

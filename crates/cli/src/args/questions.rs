@@ -45,8 +45,8 @@ pub(crate) struct ExplainArguments {
 
 /// Ask whether events can happen in another order, or a read see a value
 ///
-/// A place is the number of an event, from 0, a source location (bank.c:12), or THREAD@LOCATION. If
-/// several events fit, one that can is enough.
+/// A place is the number of an event, from 0, a source location (bank.c:12), THREAD@LOCATION, or
+/// THREAD@begin or THREAD@end. If several events fit, one that can is enough.
 ///
 /// Exit status: 0 no execution does; 1 one does, and is shown; 2 bad input or usage; 3 undecided;
 /// 70 a bug in foretrace itself.

@@ -151,6 +151,10 @@ impl Test<'_> {
             let Ok(mut report) = self.single(Which::Further(distance), &recording) else { break };
             match verdict(&report, false) {
                 Status::Found => {
+                    // What the first run did has been said already.
+                    let ending = report.run.as_ref().map_or("went on", |run| &run.ending);
+                    let seed = &seeds[distance as usize];
+                    say(&format!("the run with --seed {seed} has a bug; it {ending}"));
                     report.notes.push(format!(
                         "this is a run with --seed {}; --seed {} showed no bug",
                         seeds[distance as usize],

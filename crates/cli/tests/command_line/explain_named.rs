@@ -198,10 +198,10 @@ fn names_that_mean_nothing() {
         (
             "small.trace race a.c:2 a.c:77",
             expect![[r#"
-            stderr: error: no event is at `a.c:77`
-            stderr: hint: locations are written as in the trace: a.c:1, a.c:2, a.c:3, a.c:9, ...
-            status: 2
-        "#]],
+                stderr: error: no event is at `a.c:77`
+                stderr: hint: the nearest events are at a.c:9, a.c:3, a.c:2
+                status: 2
+            "#]],
         ),
         (
             "small.trace race a.c:2 t9@a.c:9",

@@ -92,7 +92,7 @@ fn the_free_is_told_beside_the_access() {
     let program = compile("freed-told", &["implicit_freed.c"]);
     let command = ["test", "--check", "assertion", "--implicit", "all"];
     let told = program.with(&command, &[]).ended_with(1);
-    told.says("T1  is about to read ").says("T0  did free heap#1@").says_not("life of");
+    told.says("T1  is about to read ").says("T0  did free session").says_not("life of");
 }
 
 #[test]

@@ -15,6 +15,22 @@ fn memory_is_called_as_in_the_source() {
     assert!(run.shown().contains("acquire connection.lock"), "{}", run.shown());
 }
 
+/// Blocks are called by the pointers for which they were allocated, where no access says more.
+#[test]
+fn blocks_that_no_access_names() {
+    let program = compile("called-blocks", &["blocks.c"]);
+    let done = program
+        .with(&["test", "--json", "-"], &[])
+        .ended_with(1)
+        .says("\"place\":\"results[2]\"")
+        .says("\"place\":\"*count\"")
+        .says("\"place\":\"flags.length|stop\"");
+    assert!(done.out.contains("\"place\":\"message"), "{}", done.out);
+    // With optimisation the pointers are in no memory.
+    let program = compile("called-blocks-fast", &["-O2", "blocks.c"]);
+    program.with(&["test", "--json", "-"], &[]).ended_with(1).says("\"place\":\"*count\"");
+}
+
 #[test]
 fn members_of_classes_too() {
     let program = compile("called-cpp", &["called.cpp"]);

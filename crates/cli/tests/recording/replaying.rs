@@ -33,6 +33,20 @@ fn a_program_that_does_something_else_diverges() {
     program.with(&["replay", &format!("{json}#race-99")], &[]).ended_with(2).says("race-1");
 }
 
+/// A schedule of a report has only what the program does, and not the looks at whether memory is
+/// freed.
+#[test]
+fn deadlocks_of_reports_beside_implicit_checks() {
+    let program = compile("stop-lost", &["stop_lost.c"]);
+    let json = program.beside("report.json");
+    program
+        .with(&["test", "--implicit", "freed", "--json", &json], &[])
+        .ended_with(1)
+        .says("stuck-1 (real, confirmed by replay)");
+    let stuck = format!("{json}#stuck-1");
+    program.with(&["replay", &stuck], &[]).ended_with(1).says("stuck-1: confirmed");
+}
+
 #[test]
 fn the_debugger_stops_where_it_happens() {
     if command_is_missing("gdb") {

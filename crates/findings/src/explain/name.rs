@@ -3,7 +3,7 @@
 //! **Computes.** All violations of the kind that the places fit. A place is an event by its number,
 //! or a source location, which may be of many events.
 
-use foretrace_trace::{EventId, Op, Request, Trace, ops};
+use foretrace_trace::{EventId, Location, Op, Request, ThreadId, Trace, ops};
 use foretrace_verdict::{Kind, Property, Violation};
 
 use crate::error::Error;
@@ -195,15 +195,76 @@ pub(crate) fn events(trace: &Trace, place: &str) -> Result<Vec<EventId>, Error> 
         at && thread.is_none_or(|thread| trace.thread_of(*event).index() == thread)
     };
     let events: Vec<EventId> = (0..trace.len()).map(EventId::from).filter(is_there).collect();
+    if events.is_empty()
+        && let Some(edges) = begin_or_end(trace, thread, location)
+    {
+        return edges;
+    }
     if events.is_empty() {
         let known: Vec<&str> = trace.locations().iter().take(MOST_SHOWN).collect();
         let hint = match known.is_empty() {
             true => "the trace has no locations; name events by their numbers, from 0".to_string(),
-            false => format!("locations are written as in the trace: {}, ...", known.join(", ")),
+            false => match nearest(trace, location) {
+                near if near.is_empty() => {
+                    format!("locations are written as in the trace: {}, ...", known.join(", "))
+                }
+                near => format!("the nearest events are at {}", near.join(", ")),
+            },
         };
         return Err(Error::question(format_args!("no event is at `{place}`")).hint(hint));
     }
     Ok(events)
+}
+
+/// Lines with events that are nearest to a line of the same file.
+fn nearest<'t>(trace: &'t Trace, wanted: &str) -> Vec<&'t str> {
+    let Some((file, line)) = wanted.split_once(':') else { return Vec::new() };
+    let Ok(line) = line.split([':', ' ']).next().unwrap_or(line).parse::<u32>() else {
+        return Vec::new();
+    };
+    let mut near: Vec<(u32, u32, &str)> = trace
+        .locations()
+        .iter()
+        .filter_map(|known| {
+            let place = Location::parse(known).filter(|_| fits(known, file))?;
+            Some((place.line.abs_diff(line), place.line, known))
+        })
+        .collect();
+    near.sort_unstable();
+    near.dedup_by_key(|&mut (_, line, _)| line);
+    near.truncate(MOST_NEAR);
+    near.into_iter().map(|(.., known)| known).collect()
+}
+
+const MOST_NEAR: usize = 3;
+
+/// `main@end`: the begin or the end of a thread, or of each.
+fn begin_or_end(
+    trace: &Trace,
+    thread: Option<usize>,
+    word: &str,
+) -> Option<Result<Vec<EventId>, Error>> {
+    let wanted = match word {
+        "begin" => Op::Begin,
+        "end" => Op::End,
+        _ => return None,
+    };
+    let of = |id: &ThreadId| thread.is_none_or(|thread| id.index() == thread);
+    let events = trace.thread_ids().filter(of).filter_map(|id| {
+        let events = trace.thread_events(id);
+        [events.first(), events.last()]
+            .into_iter()
+            .flatten()
+            .copied()
+            .find(|&at| trace.op(at) == wanted)
+    });
+    let events: Vec<EventId> = events.collect();
+    if !events.is_empty() {
+        return Some(Ok(events));
+    }
+    let who = thread.map_or("no thread", |thread| trace.threads().get(thread));
+    Some(Err(Error::question(format_args!("{who} has no `{word}` in the trace"))
+        .hint("name its first or last event by its place or number")))
 }
 
 const MOST_SHOWN: usize = 5;

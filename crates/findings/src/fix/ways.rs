@@ -1,11 +1,13 @@
 //! Changes of a recorded run that may mend a bug: which locks to hold where, in which order, and
 //! what to make atomic.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use foretrace_predict::Patch;
 use foretrace_report::function_in_short;
-use foretrace_trace::{Access, EventId, Location, LockId, Op, Place, Request, ThreadId, Trace};
+use foretrace_trace::{
+    Access, EventId, Location, LockId, Mode, Op, Place, Request, ThreadId, Trace, ops,
+};
 
 use crate::holds::Holds;
 
@@ -20,6 +22,20 @@ const MOST_TRIED: usize = 24;
 
 /// A lock that the program does not have yet, in proposals.
 const NEW_LOCK: &str = "a new lock";
+
+/// What is said where a thread gives a lock back that it now keeps.
+const ALL_THE_WAY: &str = " without giving it back in between";
+
+/// How a lock came to be held from one event to another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cover {
+    /// The thread has it anyway.
+    AsItIs,
+    /// The thread did not take it there.
+    New,
+    /// The thread took it for a part.
+    Wider,
+}
 
 /// A line of the source.
 type Line<'t> = (&'t str, u32);
@@ -178,12 +194,49 @@ impl<'t> Ways<'t> {
                     ways.push((what, patch));
                 }
             }
+            ways.extend(place.and_then(|place| self.stretches(lock, place)));
         }
-        let name = place.map_or("the memory".to_string(), |at| self.trace.place_name(at));
-        let atomic = Patch { atomic: all.iter().copied().collect(), ..Patch::default() };
-        let but = "each access by itself: a read and a later write stay two steps";
-        ways.push((format!("make all accesses to `{name}` atomic ({but})"), atomic));
+        ways.extend(place.into_iter().flat_map(|place| self.atomically(place)));
         ways
+    }
+
+    /// Without locks: all accesses to a place become atomic; and those that read and write it in
+    /// one line do both in one step.
+    fn atomically(&self, place: Place) -> Vec<Named> {
+        let all: BTreeSet<EventId> = self.accesses_to(place).collect();
+        let fused: BTreeSet<EventId> =
+            all.iter().copied().filter(|&read| self.is_updated(read)).collect();
+        let name = self.trace.place_name(place);
+        let mut places: Vec<String> = fused.iter().map(|&event| self.place(event)).collect();
+        places.sort();
+        places.dedup();
+        let atomic = Patch { atomic: all, ..Patch::default() };
+        let but = "each access by itself: a read and a later write stay two steps";
+        let alone = (format!("make all accesses to `{name}` atomic ({but})"), atomic.clone());
+        let as_one = format!(
+            "make `{name}` atomic, and update it in one step at {} (as atomic_fetch_add does)",
+            places.join(", ")
+        );
+        match fused.is_empty() {
+            true => vec![alone],
+            false => vec![(as_one, Patch { fused, ..atomic }), alone],
+        }
+    }
+
+    /// Whether the thread writes what it reads here, next and in the same line.
+    fn is_updated(&self, read: EventId) -> bool {
+        let Op::Read { at, .. } = self.trace.op(read) else { return false };
+        let Some(next) = self.trace.next(read) else { return false };
+        let is_write = matches!(self.trace.op(next), Op::Write { at: to, .. } if to == at);
+        is_write && self.line(read).is_some() && self.line(read) == self.line(next)
+    }
+
+    /// Holds a lock wherever a function accesses a place, from the first access to the last.
+    fn stretches(&self, lock: &str, place: Place) -> Option<Named> {
+        let mut patch = Patch::default();
+        let places = self.guard_stretches(lock, place, &mut patch);
+        let what = format!("hold {} {}", quoted(lock), places.join(", and "));
+        (!places.is_empty()).then_some((what, patch))
     }
 
     pub(super) fn of_atomicity(
@@ -196,8 +249,10 @@ impl<'t> Ways<'t> {
         let mut ways = Vec::new();
         for lock in self.locks(&[remote, first, second]) {
             let mut patch = Patch::default();
+            let mut gives_back = false;
             for thread in self.trace.thread_ids() {
-                self.hold_between(lock, thread, (from, to), (first, second), &mut patch);
+                gives_back |=
+                    self.hold_between(lock, thread, (from, to), (first, second), &mut patch);
             }
             let others = self.guard(lock, &[remote], &mut patch);
             let mut what = format!(
@@ -206,6 +261,9 @@ impl<'t> Ways<'t> {
                 self.place(first),
                 self.place(second)
             );
+            if gives_back {
+                what.push_str(ALL_THE_WAY);
+            }
             if !others.is_empty() {
                 what.push_str(&format!(", and around {}", others.join(", ")));
             }
@@ -214,7 +272,8 @@ impl<'t> Ways<'t> {
         ways
     }
 
-    /// Holds a lock from each execution of one line to the next one of another.
+    /// Holds a lock from each execution of one line to the next one of another; says whether the
+    /// thread gave it back in between.
     fn hold_between(
         &self,
         lock: &str,
@@ -222,7 +281,8 @@ impl<'t> Ways<'t> {
         (from, to): (Option<Line>, Option<Line>),
         (first, second): (EventId, EventId),
         patch: &mut Patch,
-    ) {
+    ) -> bool {
+        let mut gives_back = false;
         let events = self.trace.thread_events(thread);
         let is_at = |at: usize, line: Option<Line>, event: EventId| {
             let here = events[at];
@@ -237,12 +297,10 @@ impl<'t> Ways<'t> {
                 continue;
             };
             let (start, last) = (self.span(events[at]).0, self.span(events[end]).1);
-            let is_held = |lock_id: &LockId| self.lock_name(*lock_id) == lock;
-            if !self.held[events[start].index()].iter().any(is_held) {
-                patch.hold(lock, events[start], events[last]);
-            }
+            gives_back |= self.cover(lock, thread, (start, last), patch) == Some(Cover::Wider);
             at = last.max(end) + 1;
         }
+        gives_back
     }
 
     /// Each thread of the cycle may take what it waits for before what it holds; or all of them
@@ -278,8 +336,18 @@ impl<'t> Ways<'t> {
                     gate.hold(NEW_LOCK, take, release);
                 }
             }
+            // The same lines of code take them either way round: it depends on the caller.
+            let is_one_place = acquires.iter().all(|&other| self.line(other) == self.line(acquire));
             let (inner, outer) = (self.lock_name(inner), self.lock_name(outer));
-            let what = format!("take `{inner}` before `{outer}` at {}", self.place(acquire));
+            let place = self.place(acquire);
+            let what = match is_one_place && self.line(acquire).is_some() {
+                true if !ways.is_empty() => continue,
+                true => format!(
+                    "take `{inner}` and `{outer}` in the same order whoever calls {place}, for \
+                     example in that of their addresses"
+                ),
+                false => format!("take `{inner}` before `{outer}` at {place}"),
+            };
             ways.push((what, swap));
         }
         // Where the recorded run itself deadlocked, threads never come to the end of a section.
@@ -323,10 +391,11 @@ impl<'t> Ways<'t> {
                 let mut patch = Patch::default();
                 let places = self.guard(lock, &accesses, &mut patch);
                 ways.push((format!("hold {} around {}", quoted(lock), places.join(", ")), patch));
-                let mut patch = Patch::default();
-                let places = self.guard_stretches(lock, place, &mut patch);
-                ways.push((format!("hold {} {}", quoted(lock), places.join(", and ")), patch));
+                ways.extend(self.stretches(lock, place));
             }
+            ways.extend(
+                self.atomically(place).into_iter().filter(|(_, way)| !way.fused.is_empty()),
+            );
         }
         ways.truncate(MOST_TRIED);
         ways
@@ -373,7 +442,7 @@ impl<'t> Ways<'t> {
                 if !is_access(events[first]) {
                     continue;
                 }
-                let is_free = |&event: &EventId| is_free(self.trace, event, lock);
+                let is_free = |&event: &EventId| is_free(self.trace, event);
                 let end = first + events[first..].iter().take_while(|event| is_free(event)).count();
                 let is_last = |&at: &usize| {
                     is_access(events[at])
@@ -381,28 +450,80 @@ impl<'t> Ways<'t> {
                 };
                 let last = (first..end).rev().find(is_last).unwrap_or(first);
                 at = last + 1;
-                let is_inside = |at: usize| !self.held[events[at].index()].is_empty();
+                let is_inside = |at: usize| {
+                    let others = self.held[events[at].index()].iter();
+                    others.copied().any(|held| self.lock_name(held) != lock)
+                };
                 let begin =
                     (0..=first).rev().find(|&at| at == 0 || !is_inside(at)).unwrap_or(first);
                 let (start, _) = self.span(events[begin]);
                 let behind = (last + 1..end).find(|&at| !is_inside(at)).unwrap_or(end);
                 let (_, stop) = self.span(events[last]);
                 let stop = stop.max(behind - 1);
-                let holds = |known: &LockId| self.lock_name(*known) == lock;
-                if self.held[events[start].index()].iter().any(holds) {
-                    continue;
-                }
-                patch.hold(lock, events[start], events[stop]);
                 let (from, to) = (self.place(events[first]), self.place(events[last]));
+                let wider = match self.cover(lock, thread, (start, stop), patch) {
+                    None | Some(Cover::AsItIs) => continue,
+                    Some(Cover::New) => "",
+                    Some(Cover::Wider) => ALL_THE_WAY,
+                };
                 places.push(match from == to {
-                    true => format!("around {from}"),
-                    false => format!("from {from} to {to}"),
+                    true => format!("around {from}{wider}"),
+                    false => format!("from {from} to {to}{wider}"),
                 });
             }
         }
         places.sort();
         places.dedup();
         places
+    }
+
+    /// Holds a lock all the way from one event of a thread to another: it is taken before the one,
+    /// given back behind the other, and neither in between. `None` if that cannot be: the thread
+    /// waits for a condition with it, or takes it several times or for reading.
+    fn cover(
+        &self,
+        lock: &str,
+        thread: ThreadId,
+        (first, last): (usize, usize),
+        patch: &mut Patch,
+    ) -> Option<Cover> {
+        let events = self.trace.thread_events(thread);
+        let is_it = |id: LockId| self.lock_name(id) == lock;
+        let has = |at: usize| self.held[events[at].index()].iter().any(|&held| is_it(held));
+        let mut left_out = Vec::new();
+        let mut is_held = has(first);
+        for &event in &events[first..=last] {
+            let is_left_out = match self.trace.op(event) {
+                Op::Acquire { lock, mode, .. } if is_it(lock) => {
+                    if mode != Mode::Exclusive || is_held {
+                        return None;
+                    }
+                    is_held = true;
+                    true
+                }
+                Op::Release { lock, .. } if is_it(lock) => {
+                    is_held = false;
+                    true
+                }
+                Op::Request(Request::Acquire(lock, _)) => is_it(lock),
+                Op::Wait { lock, .. } if is_it(lock) => return None,
+                ops!(memory data object sem barrier thread Request call mark)
+                | ops!(Acquire AcquireFailed Release Destroy Wait Wake Signal Broadcast) => false,
+            };
+            left_out.extend(is_left_out.then_some(event));
+        }
+        if left_out.is_empty() && is_held {
+            return Some(Cover::AsItIs);
+        }
+        if !has(first) {
+            patch.acquire_before.entry(events[first]).or_default().push(lock.to_string());
+        }
+        if !is_held {
+            patch.release_behind.entry(events[last]).or_default().insert(0, lock.to_string());
+        }
+        let is_new = left_out.is_empty();
+        patch.left_out.extend(left_out);
+        Some(if is_new { Cover::New } else { Cover::Wider })
     }
 
     fn function(&self, event: EventId) -> Option<&'t str> {
@@ -421,20 +542,16 @@ fn lock_of(op: Op) -> Option<LockId> {
 
 /// Whether a critical section may contain it without holding anything up for ever.
 fn is_inside(trace: &Trace, event: EventId) -> bool {
-    use foretrace_trace::ops;
     match trace.op(event) {
         ops!(memory data Fence RegionBegin RegionEnd) => true,
         ops!(sync object call External) => false,
     }
 }
 
-/// Whether a thread that holds a lock may do it: it waits there for no more than another lock.
-fn is_free(trace: &Trace, event: EventId, held: &str) -> bool {
-    let is_other = |lock: LockId| trace.locks().get(lock.index()) != held;
-    use foretrace_trace::ops;
+/// Whether a thread that holds a lock may do it: it waits there for no more than a lock.
+fn is_free(trace: &Trace, event: EventId) -> bool {
     match trace.op(event) {
-        Op::Acquire { lock, .. } | Op::Release { lock, .. } => is_other(lock),
-        Op::Request(Request::Acquire(lock, _)) => is_other(lock),
+        ops!(Acquire Release) | Op::Request(Request::Acquire(..)) => true,
         Op::Signal { .. } | Op::Broadcast { .. } | Op::SemPost { .. } => true,
         ops!(memory data object call External Fence RegionBegin RegionEnd) => {
             is_inside(trace, event)

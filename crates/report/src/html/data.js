@@ -44,7 +44,7 @@
  *   operations: string[], locations: Place[],
  *   files: {name: string, found: boolean, chunks: {first: number, lines: string[]}[]}[],
  *   frames: Frame[], stacks: number[][], created: (Origin | null)[],
- *   places: {object: string, offset: number, size: number}[], names: string[],
+ *   places: {object: string, offset: number, size: number, name?: string}[], names: string[],
  *   lanes: number[][], findings: Finding[], undecided: Undecided[], refuted: Refuted[],
  *   refuted_left_out: number,
  * }} Data
@@ -107,8 +107,8 @@ function counted(count, noun, many = `${noun}s`) {
 
 /** Memory in words. @param {number} place */
 function memoryName(place) {
-  const { object, offset } = DATA.places[place];
-  return offset === 0 ? object : `${object}+${offset}`;
+  const { object, offset, name } = DATA.places[place];
+  return name ?? (offset === 0 ? object : `${object}+${offset}`);
 }
 
 /**

@@ -19,11 +19,11 @@ pub fn write_explanation(
     let title = Paint(BOLD, &explanation.title, style.color);
     let impossible = Paint(GREEN, "cannot happen", style.color);
     writeln!(writer, "{title}: {impossible}, refuted by {}", explanation.by.in_words())?;
-    paragraph("  ", &explanation.demand, style, writer)?;
+    write_paragraph("  ", &explanation.demand, style, writer)?;
     for (number, step) in explanation.steps.iter().enumerate() {
-        paragraph(&format!("  ({}) ", number + 1), step, style, writer)?;
+        write_paragraph(&format!("  ({}) ", number + 1), step, style, writer)?;
     }
-    paragraph("  ", &explanation.conclusion, style, writer)
+    write_paragraph("  ", &explanation.conclusion, style, writer)
 }
 
 /// Writes why the refuted candidates of a report cannot happen.
@@ -43,8 +43,16 @@ pub(super) fn write_explanations(
     writeln!(writer)
 }
 
-/// Words in lines that fit, further lines indented as the first one's words.
-fn paragraph(start: &str, text: &str, style: Style, writer: &mut dyn Write) -> io::Result<()> {
+/// Writes words in lines that fit, further lines indented as the first one's words.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_paragraph(
+    start: &str,
+    text: &str,
+    style: Style,
+    writer: &mut dyn Write,
+) -> io::Result<()> {
     let indent = length(start);
     let (mut line, mut used) = (start.to_string(), indent);
     for word in text.split(' ') {

@@ -15,7 +15,7 @@ use std::io::{self, Write};
 
 use crate::provenance::{is_ending, is_news};
 use crate::{Certainty, Column, Property, Provenance, Report, Subject, in_words};
-pub use explanation::write_explanation;
+pub use explanation::{write_explanation, write_paragraph};
 use finding::{Cause, causes, write_cause, write_index};
 pub(crate) use finding::{doing, headline, is_blocked, operation_of_side, ranked};
 pub use finding::{write_finding, write_whole_story};

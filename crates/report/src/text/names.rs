@@ -13,6 +13,7 @@ const ADDRESS: u64 = 1 << 40;
 
 /// A source location with the name of its function in short.
 pub(super) fn location_in_short(location: &str) -> Cow<'_, str> {
+    let location = location.strip_prefix("./").unwrap_or(location);
     match Location::parse(location).and_then(|place| Some((place, place.function?))) {
         Some((place, function)) if function_in_short(function) != function => {
             let function = function_in_short(function);
@@ -163,6 +164,7 @@ mod tests {
         let place = "a.cpp:3:5 (Map<std::string, std::vector<std::string>, 16>::insert)";
         assert_eq!(location_in_short(place), "a.cpp:3:5 (Map<…>::insert)");
         assert_eq!(location_in_short("a.c:3 (main)"), "a.c:3 (main)");
+        assert_eq!(location_in_short("./queue.hpp:3:5 (pop)"), "queue.hpp:3:5 (pop)");
     }
 
     #[test]

@@ -184,9 +184,11 @@ fn concerns(finding: &Finding, changed: &HashSet<&str>, text: &EventText) -> boo
         || held.any(|hold| operation.is_on(&hold.lock))
 }
 
-/// Whether the words say little: a condition on what has no name in the source.
+/// Whether the words say little: a condition on what has no name in the source, or what is computed
+/// from that.
 fn is_unreadable(operation: &Operation) -> bool {
-    operation.kind == EffectKind::Condition && has_made_up_names(&operation.text)
+    let is_computed = operation.text.starts_with("let ");
+    (operation.kind == EffectKind::Condition || is_computed) && has_made_up_names(&operation.text)
 }
 
 /// What writes of the schedule do, where it is known what was there before: `balance: 100 → 90`.
@@ -388,6 +390,18 @@ mod tests {
         assert_eq!(plain("acquire Cache<int, std::string>::mutex_"), "acquire mutex_");
         assert_eq!(plain("branch seen < 60 : false"), "branch seen < 60 : false");
         assert_eq!(plain("store::Record::meta.version: 0 → 1"), "meta.version: 0 → 1");
+    }
+
+    #[test]
+    fn what_only_we_can_read_is_folded() {
+        let is_shown = |kind, text: &str| {
+            let (text, on) = (text.to_string(), Vec::new());
+            !is_unreadable(&Operation { text, kind, on, access: None })
+        };
+        assert!(!is_shown(EffectKind::Other, "let r13 = u32(r12 * 33 + heap#1@a.c:3[0]) : 7"));
+        assert!(!is_shown(EffectKind::Condition, "branch r22 != 0 : true"));
+        assert!(is_shown(EffectKind::Other, "let sum = a + b : 7"));
+        assert!(is_shown(EffectKind::Other, "free heap#1@a.c:3"));
     }
 
     #[test]

@@ -198,12 +198,29 @@ impl Trace {
         Some(text)
     }
 
+    /// What a block of memory as a whole is called: as its type or as a pointer to it, if the trace
+    /// says so.
+    pub fn block_name(&self, object: ObjectId) -> &str {
+        let part = self.layouts.part(object, 0).filter(|part| part.start == 0);
+        let shape = part.map(|part| &self.layouts.types[part.of.index()].shape);
+        match (part.map(|part| &part.called), shape) {
+            (Some(Called::Variable(name)), _) => name,
+            (Some(Called::Type), Some(Shape::Structure { name, .. })) => name,
+            _ => self.objects().get(object.index()),
+        }
+    }
+
     /// What a place is called: as the programmer does, or else `object+offset`.
     pub fn place_name(&self, at: Place) -> String {
         self.source_name(at).unwrap_or_else(|| {
             let object = self.objects().get(at.object.index());
             if at.offset == 0 { object.to_string() } else { format!("{object}+{}", at.offset) }
         })
+    }
+
+    /// Whether a type is a structure, class or union.
+    pub fn is_structure(&self, of: TypeId) -> bool {
+        matches!(self.layouts.types[of.index()].shape, Shape::Structure { .. })
     }
 
     /// The folders in which the program was compiled, where relative names of files start.
