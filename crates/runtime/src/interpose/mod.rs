@@ -15,7 +15,7 @@ mod files;
 mod measures;
 pub(crate) mod memory;
 mod messages;
-mod mutexes;
+pub(crate) mod mutexes;
 mod noticed;
 pub(crate) mod numbers;
 mod once;
