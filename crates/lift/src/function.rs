@@ -321,6 +321,8 @@ impl Body<'_> {
                     self.emit(Op::External { name, args: Vec::new() }, Some(result));
                 }
             }
+            image::Op::Opaque { name, arguments, .. }
+                if is_scalar && self.counts_bits(name, arguments, to, instruction.width) => {}
             image::Op::Opaque { name, .. } if is_number(name) && is_scalar => {
                 if let Some(result) = to {
                     let name = format!("{ANY}result of {name}");

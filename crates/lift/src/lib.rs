@@ -8,6 +8,8 @@
 //! | [`executable`] | what the file of such a process says beside that |
 //! | [`link`] | which symbol of which file is which function or variable |
 //! | [`function`] | instructions of the image as instructions of the program |
+//! | [`calls`] | calls of other functions |
+//! | [`bits`] | counting bits |
 //! | [`wide`] | values of more than 64 bits |
 //! | [`records`] | which instructions the runtime of the compiled program sees |
 //! | [`library`] | functions that are not in the files: threads, locks, memory, conventions |
@@ -22,6 +24,8 @@
 //! **Invariant.** The program does what the C program does, for sequentially consistent memory, as
 //! long as no such external is reached.
 
+mod bits;
+mod calls;
 mod executable;
 mod function;
 mod known;
@@ -44,6 +48,11 @@ pub const UNKNOWN: &str = "unknown ";
 /// Results of calls whose names begin with this are some values; which, is not modelled. So a bug
 /// that needs one of them must be seen in the compiled program.
 pub const ANY: &str = "any ";
+
+/// Whether a function that nobody defines gives values from outside: any, in the program.
+pub fn is_input(name: &str) -> bool {
+    name.starts_with("__VERIFIER_nondet_") || name.starts_with("foretrace_input_")
+}
 
 /// The function that code calls whose signed arithmetic overflows (`-ftrapv-handler`).
 pub const OVERFLOWS: &str = "signed.overflow";

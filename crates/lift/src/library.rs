@@ -6,17 +6,17 @@
 
 use foretrace_image as image;
 use foretrace_program::{
-    Callee, FunctionId, LockId, MemoryOrder, Mode, Op, Operand, Patience, RegisterId, Storage,
-    SyncRef, TerminatorKind,
+    Callee, LockId, MemoryOrder, Mode, Op, Operand, Patience, RegisterId, Storage, SyncRef,
+    TerminatorKind,
 };
 use foretrace_words::{BinaryOp, Cast};
 
-use crate::OVERFLOWS;
 use crate::function::Body;
 use crate::known::{PRINTING, SILENT, START_THREAD, SUCCEEDING, common_name, texts_of};
 use crate::link::SINGLE_THREADED;
 use crate::models::{FORGET, READ, STARTS};
 use crate::object_file::{Meaning, symbol_of};
+use crate::{OVERFLOWS, is_input};
 
 /// What a try gives if the lock is taken.
 const EBUSY: u64 = 16;
@@ -77,10 +77,16 @@ impl Body<'_> {
                 let value = arguments.first().map(|&value| self.word(value));
                 self.ends = Some(TerminatorKind::ThreadExit(value));
             }
-            "__VERIFIER_assume" if arguments.len() == 1 => self.assume(arguments[0]),
-            "__VERIFIER_atomic_begin" => self.emit(Op::SectionBegin, None),
-            "__VERIFIER_atomic_end" => self.emit(Op::SectionEnd, None),
-            _ if name.starts_with("__VERIFIER_nondet_") => {
+            "__VERIFIER_assume" | "foretrace_assume" if arguments.len() == 1 => {
+                self.assume(arguments[0])
+            }
+            "__VERIFIER_atomic_begin" | "foretrace_exclusive_begin" => {
+                self.emit(Op::SectionBegin, None);
+            }
+            "__VERIFIER_atomic_end" | "foretrace_exclusive_end" => {
+                self.emit(Op::SectionEnd, None);
+            }
+            _ if is_input(name) => {
                 if let Some(to) = to
                     && width > 0
                 {
@@ -109,7 +115,7 @@ impl Body<'_> {
             if name == START_THREAD {
                 self.starts_thread();
             }
-            return self.call(model, arguments, to, width);
+            return self.call_model(model, arguments, to, width);
         }
         if PRINTING.contains(&name) {
             // A stream gives itself.
@@ -353,7 +359,7 @@ impl Body<'_> {
             ("malloc", &[size, ..])
             | ("aligned_alloc", &[_, size])
             | ("operator new with alignment", &[size, _]) => {
-                let size = self.operand(size, 64);
+                let size = self.word(size);
                 let address = to.unwrap_or_else(|| self.register(64));
                 self.emit(Op::Alloc { size, storage: Storage::Heap }, Some(address));
                 match Self::as_constant(size) {
@@ -506,61 +512,5 @@ impl Body<'_> {
             let callee = Callee::Direct(*model);
             self.emit(Op::Call { callee, args: vec![place] }, None);
         }
-    }
-
-    /// A call of a function of the program, which may have more arguments than the function takes.
-    pub(crate) fn call(
-        &mut self,
-        function: FunctionId,
-        arguments: &[image::Operand],
-        to: Option<RegisterId>,
-        width: u8,
-    ) {
-        let (params, gives) = self.lifting.signatures[function.index()].clone();
-        let fits = params.len() <= arguments.len()
-            && (to.is_none() || gives == Some(width))
-            && arguments
-                .iter()
-                .zip(&params)
-                .all(|(&argument, &param)| self.width(argument).is_none_or(|own| own == param));
-        if !fits {
-            return self
-                .unknown("a call with other types than the function has", to.map(|to| to.0));
-        }
-        let args = arguments.iter().zip(params);
-        let args = args.map(|(&arg, width)| self.operand(arg, width)).collect();
-        self.emit(Op::Call { callee: Callee::Direct(function), args }, to);
-    }
-
-    /// A call of a function that a register or variable holds.
-    fn indirect(
-        &mut self,
-        callee: image::Operand,
-        arguments: &[image::Operand],
-        to: Option<RegisterId>,
-    ) {
-        let callee = match self.address(callee) {
-            Operand::Function(function) => {
-                let result = to.and_then(|to| self.width(image::Operand::Register(to.0)));
-                return self.call(function, arguments, to, result.unwrap_or(0));
-            }
-            computed => computed,
-        };
-        // The image does not say how wide constants are; functions that may be meant do.
-        let own: Vec<Option<u8>> = arguments.iter().map(|&arg| self.width(arg)).collect();
-        let fits = |params: &&Vec<u8>| {
-            let mut pairs = params.iter().zip(&own);
-            params.len() == own.len()
-                && pairs.all(|(&param, own)| own.is_none_or(|own| own == param))
-        };
-        let result = to.and_then(|to| self.width(image::Operand::Register(to.0)));
-        let gives = |own: Option<u8>| result.is_none() || own == result;
-        let signatures = self.lifting.signatures.iter().filter(|(_, own)| gives(*own));
-        let known = signatures.map(|(params, _)| params).find(fits).cloned();
-        let widths: Vec<u8> =
-            known.unwrap_or_else(|| own.iter().map(|own| own.unwrap_or(32)).collect());
-        let args = arguments.iter().zip(widths);
-        let args = args.map(|(&argument, width)| self.operand(argument, width)).collect();
-        self.emit(Op::Call { callee: Callee::Indirect(callee), args }, to);
     }
 }

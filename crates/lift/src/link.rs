@@ -254,6 +254,7 @@ pub(crate) fn link(
             function.name = format!("{name}#{count}");
         }
     }
+    let has_more = process.as_ref().is_some_and(|process| !process.after.is_empty());
     let start = start(&files, &names, &program, main, process);
     let function = FunctionId::from(program.functions.len());
     // What variables hold at first is stored by nobody.
@@ -261,6 +262,9 @@ pub(crate) fn link(
     silent.extend(stores.map(|index| Site { function, block: Function::ENTRY, index }));
     program.functions.push(start);
     program.threads.push(Thread { name: "main".to_string(), function, args: Vec::new() });
+    if names.at_exit().is_none() && !has_more {
+        end_with(&mut program, main);
+    }
     for function in &mut program.functions {
         function.canonicalise();
     }
@@ -283,6 +287,28 @@ pub(crate) fn link(
     });
     let doubts = doubts.into_iter().collect();
     Ok(Lifted { program, is_task, silent, models, implicit, overflows, doubts })
+}
+
+/// Nothing runs behind `main`: where it returns, the process ends. So its variables live as long as
+/// the process.
+fn end_with(program: &mut Program, main: FunctionId) {
+    let last = program.functions.len() - 1;
+    let names_main = |op: &Op| {
+        let callee = match op {
+            Op::Call { callee, .. } | Op::Fork { callee, .. } => *callee == Callee::Direct(main),
+            _ => false,
+        };
+        callee || op.operands().iter().any(|operand| **operand == Operand::Function(main))
+    };
+    let others = program.functions[..last].iter();
+    let is_called = others.flat_map(Function::instructions).any(|(.., one)| names_main(&one.op));
+    if !is_called {
+        for block in &mut program.functions[main.index()].blocks {
+            if let TerminatorKind::Return(_) = block.terminator.kind {
+                block.terminator.kind = TerminatorKind::Exit;
+            }
+        }
+    }
 }
 
 fn list_globals(

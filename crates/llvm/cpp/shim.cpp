@@ -26,6 +26,9 @@ namespace {
 // Larger variables are left alone: who reads them too early is told so.
 constexpr uint64_t mostUnknownBytes = 64;
 
+// So many pointers to a variable are followed.
+constexpr unsigned mostMeanings = 256;
+
 // Gives bytes values that are not known.
 void forget(IRBuilder<> &builder, Value *address, uint64_t size) {
   for (uint64_t offset = 0; offset < size;) {
@@ -36,6 +39,68 @@ void forget(IRBuilder<> &builder, Value *address, uint64_t size) {
     Value *place = offset ? builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), address, offset) : address;
     builder.CreateAlignedStore(builder.CreateFreeze(UndefValue::get(type)), place, Align(1));
     offset += word;
+  }
+}
+
+// Whether an access to a variable may lie outside of it for certain, in a place that is a constant. A pointer that is
+// kept in another variable may be what is loaded from there.
+bool isLeft(AllocaInst *variable, const DataLayout &layout) {
+  std::optional<TypeSize> size = variable->getAllocationSize(layout);
+  if (!size || size->isScalable())
+    return false;
+  int64_t bytes = size->getFixedValue();
+  SmallVector<std::pair<Value *, int64_t>> open{{variable, 0}};
+  DenseSet<std::pair<Value *, int64_t>> seen;
+  while (!open.empty()) {
+    auto [address, offset] = open.pop_back_val();
+    if (!seen.insert({address, offset}).second)
+      continue;
+    if (seen.size() > mostMeanings)
+      return true;
+    for (User *user : address->users()) {
+      uint64_t touched = 0;
+      if (auto *part = dyn_cast<GEPOperator>(user)) {
+        APInt more(64, 0);
+        if (part->accumulateConstantOffset(layout, more))
+          open.push_back({part, offset + more.getSExtValue()});
+      } else if (auto *load = dyn_cast<LoadInst>(user)) {
+        touched = layout.getTypeStoreSize(load->getType());
+      } else if (auto *store = dyn_cast<StoreInst>(user); store && store->getPointerOperand() != address) {
+        if (auto *keeper = dyn_cast<AllocaInst>(store->getPointerOperand()))
+          for (User *kept : keeper->users())
+            if (auto *load = dyn_cast<LoadInst>(kept); load && load->getType()->isPointerTy())
+              open.push_back({load, offset});
+      } else if (store) {
+        touched = layout.getTypeStoreSize(store->getValueOperand()->getType());
+      } else if (auto *range = dyn_cast<MemIntrinsic>(user)) {
+        if (auto *length = dyn_cast<ConstantInt>(range->getLength()))
+          touched = length->getZExtValue();
+      }
+      if (touched && (offset < 0 || uint64_t(offset) + touched > uint64_t(bytes)))
+        return true;
+    }
+  }
+  return false;
+}
+
+// Accesses that lie outside of their variable for certain are left to be found: from variables that are blocks of
+// bytes, SROA removes nothing.
+void keepOutside(Function &function) {
+  const DataLayout &layout = function.getDataLayout();
+  std::vector<AllocaInst *> left;
+  for (Instruction &instruction : instructions(function))
+    if (auto *variable = dyn_cast<AllocaInst>(&instruction); variable && isLeft(variable, layout))
+      left.push_back(variable);
+  for (AllocaInst *variable : left) {
+    uint64_t size = variable->getAllocationSize(layout)->getFixedValue();
+    if (size < 2)
+      continue;
+    IRBuilder<> builder(variable);
+    AllocaInst *bytes = builder.CreateAlloca(builder.getInt8Ty(), variable->getAddressSpace(), builder.getInt64(size));
+    bytes->setAlignment(variable->getAlign());
+    bytes->takeName(variable);
+    variable->replaceAllUsesWith(bytes);
+    variable->eraseFromParent();
   }
 }
 
@@ -96,6 +161,7 @@ struct PromoteLocals : PassInfoMixin<PromoteLocals> {
       return PreservedAnalyses::all();
     if (!std::getenv("FORETRACE_INDETERMINATE"))
       return sroa.run(function, manager);
+    keepOutside(function);
     keepIndeterminate(function);
     PreservedAnalyses preserved = sroa.run(function, manager);
     for (Instruction &instruction : make_early_inc_range(instructions(function)))

@@ -48,11 +48,19 @@ pub(crate) fn kind_of(scope: &Scope, call: Value) -> Kind {
         Kind::Hook
     } else if !callee.is_declaration() {
         Kind::Outside
-    } else if name.starts_with("foretrace_") {
+    } else if name.starts_with("foretrace_") && !is_done_by_runtime(&name) {
         Kind::Mark(name)
     } else {
         Library::called_by(call, &name).map_or(Kind::Outside, Kind::Library)
     }
+}
+
+/// Functions of `foretrace.h` that are calls like others: they give values, take a lock, or end the
+/// process.
+fn is_done_by_runtime(name: &str) -> bool {
+    ["foretrace_input_", "foretrace_assume", "foretrace_exclusive_"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
 }
 
 /// A call or invoke.

@@ -5,7 +5,7 @@
 //! interpreter has checked, with the reason. If there is no reason and it is not shown all the
 //! same, one of the two is wrong about the program, and nothing is claimed.
 
-use foretrace_lift::Lifted;
+use foretrace_lift::{Lifted, is_input};
 use foretrace_program::run::{BadAccess, NextKind, Undefined};
 use foretrace_program::text::describe;
 use foretrace_program::{BinaryOp, Op, Operand, Program, Site, Violation};
@@ -128,7 +128,7 @@ impl Made<'_> {
         match name {
             "argc" if value <= MOST_ARGUMENTS => self.arguments = value,
             "argc" => return Err(format!("it needs {value} arguments")),
-            _ if name.starts_with("__VERIFIER_nondet_") => self.values.push((thread, value)),
+            _ if is_input(name) => self.values.push((thread, value)),
             "argv" | "envp" => self.doubt("it may depend on what the arguments are"),
             _ => self.doubt("it needs a value that the program itself does not determine"),
         }
@@ -176,6 +176,9 @@ impl Made<'_> {
         Ok(match &bug.violation {
             Violation::Assertion(site) => {
                 let place = self.failure(*site)?;
+                if self.lifted.implicit.contains(site) {
+                    self.doubt("the compiled program need not divide where nobody uses the result");
+                }
                 Aim::Failure { thread: who(*site, None)?, place }
             }
             Violation::Race(first, second) => {

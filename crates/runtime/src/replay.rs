@@ -161,6 +161,11 @@ impl Replay {
         }
     }
 
+    /// Whether its plan is that of a verified program.
+    pub(crate) fn is_of_verification(&self) -> bool {
+        self.steps.iter().chain(&self.finals).any(|step| step.ordinal == NEXT)
+    }
+
     /// The next value that a thread asks for.
     pub(crate) fn value_for(&mut self, planned: Option<u32>) -> Option<u64> {
         let at = self.values.iter().position(|&(thread, _)| Some(thread) == planned)?;

@@ -1,5 +1,6 @@
 //! The functions that programs for verification call and nobody defines: values from outside,
-//! assumptions, atomic sections, errors. A program that defines them has its own.
+//! assumptions, atomic sections, errors; those of `foretrace.h`, and those of verification tasks. A
+//! program that defines them has its own.
 //!
 //! `foretrace verify` links the program that it has verified with them, and forces a schedule on
 //! it. The plan has the values; a value that no plan gives is 0. Sections need no code: a plan
@@ -8,6 +9,7 @@
 use std::ffi::{c_char, c_int, c_long, c_longlong, c_short, c_void};
 
 use crate::annotations;
+use crate::interpose::mutexes;
 use crate::message;
 use crate::thread::enter;
 use crate::world::hold;
@@ -51,6 +53,19 @@ values! {
     __VERIFIER_nondet_S8: i8,
     __VERIFIER_nondet_pointer: *mut c_void,
     __VERIFIER_nondet_pchar: *mut c_char,
+    foretrace_input_char: c_char,
+    foretrace_input_uchar: u8,
+    foretrace_input_short: c_short,
+    foretrace_input_ushort: u16,
+    foretrace_input_int: c_int,
+    foretrace_input_uint: u32,
+    foretrace_input_long: c_long,
+    foretrace_input_ulong: u64,
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn foretrace_input_bool() -> bool {
+    value() & 1 != 0
 }
 
 #[unsafe(no_mangle)]
@@ -84,6 +99,33 @@ extern "C" fn __VERIFIER_assume(holds: c_int) {
         });
         message::say("an assumption does not hold");
         message::leave(0);
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn foretrace_assume(holds: c_int) {
+    __VERIFIER_assume(holds);
+}
+
+/// Whether the schedule is that of a verified program.
+fn is_planned() -> bool {
+    let planned =
+        enter(|_| hold().replay.as_ref().is_some_and(|replay| replay.is_of_verification()));
+    planned.unwrap_or(false)
+}
+
+/// In a run, sections are one lock: what is predicted of the run keeps them apart.
+#[unsafe(no_mangle)]
+extern "C" fn foretrace_exclusive_begin() {
+    if !is_planned() {
+        mutexes::enter_section();
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn foretrace_exclusive_end() {
+    if !is_planned() {
+        mutexes::leave_section();
     }
 }
 

@@ -71,6 +71,8 @@ foretrace_faults::faults! {
         SignalsNobody,
         /// The fourth step of a random walk is not in its schedule.
         WalkStepMissing,
+        /// A lock in memory that is not live any more is as good as others.
+        LockInFreedMemory,
         /// A thread that waits again and again takes only one signal with each unfolded wait.
         SignalsOnce,
     }

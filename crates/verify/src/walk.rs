@@ -20,7 +20,7 @@ use std::cell::Cell;
 
 use foretrace_program::explore::violations;
 use foretrace_program::ir::{Op, Operand};
-use foretrace_program::run::{Choice, Event, Move, NextKind, State, Undefined};
+use foretrace_program::run::{Choice, Event, Move, NextKind, State, Status, Undefined, Why};
 use foretrace_program::{Machine, Program, Violation};
 use foretrace_trace::ThreadId;
 use foretrace_words::cut;
@@ -38,6 +38,8 @@ const BETWEEN: u64 = 600_000;
 const PART_OF_ONE: u64 = 3;
 /// What is not worth another walk.
 const TOO_LITTLE: u64 = 300;
+/// What a loop without end costs that does nothing.
+const ENDLESS: u64 = 100_000;
 /// Of so many threads, most walks let all others go first before one of them starts another.
 const FEW_THREADS: u64 = 12;
 /// A thread that has made so many steps in a row lets others go first: it may wait for them.
@@ -148,6 +150,12 @@ impl<'p> Walks<'p> {
                 self.end_wait(machine, &mut state, thread, &mut events);
             }
         }
+        // A thread may turn for long without doing anything that others can notice.
+        let is_endless = |thread: &ThreadId| match state.status(*thread) {
+            Status::Stopped(stop) => stop.why == Why::Undefined(Undefined::NoEnd),
+            _ => false,
+        };
+        own += ENDLESS * state.thread_ids().filter(is_endless).count() as u64;
         *left = left.saturating_sub(own);
         self.longest = self.longest.max(steps.len() as u64);
     }

@@ -86,6 +86,9 @@ pub fn violations(machine: &Machine, state: &State) -> Vec<Violation> {
             }
             accesses.push((next.site, access));
         }
+        if machine.is_at_no_object(state, thread) {
+            found.push(Violation::Undefined(Undefined::BadAddress, next.site));
+        }
         if machine.is_double_lock(state, thread) {
             found.push(Violation::LockError(LockError::DoubleLock, next.site));
         }

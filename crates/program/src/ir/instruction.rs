@@ -304,6 +304,24 @@ impl Op {
             _ => None,
         }
     }
+
+    /// The addresses of the objects of synchronisation that it means, if it means them so.
+    pub fn synchronised(&self) -> [Option<Operand>; 2] {
+        fn at<Id: Copy>(object: &SyncRef<Id>) -> Option<Operand> {
+            match *object {
+                SyncRef::At(address) => Some(address),
+                SyncRef::Named(_) => None,
+            }
+        }
+        match self {
+            Op::Acquire { lock, .. } | Op::Release { lock, .. } => [at(lock), None],
+            Op::Wait { lock, cond, .. } => [at(lock), at(cond)],
+            Op::Signal { cond } | Op::Broadcast { cond } => [at(cond), None],
+            Op::SemWait { sem, .. } | Op::SemPost { sem } => [at(sem), None],
+            Op::Barrier { barrier, .. } => [at(barrier), None],
+            _ => [None, None],
+        }
+    }
 }
 
 impl TerminatorKind {

@@ -119,11 +119,18 @@ impl State {
         block.map_or(0, |object| object.size.into())
     }
 
-    /// The bytes that an address means, if they are inside one live object.
-    pub(super) fn resolve(&self, address: u64, size: u8) -> Option<Place> {
+    /// The object in which an address lies, live or not.
+    pub(super) fn object_at(&self, address: u64) -> Option<usize> {
         // Bases increase with ids.
         let after = self.objects.partition_point(|object| object.base <= address);
         let index = after.checked_sub(1)?;
+        let object = &self.objects[index];
+        (address - object.base < u64::from(object.size)).then_some(index)
+    }
+
+    /// The bytes that an address means, if they are inside one live object.
+    pub(super) fn resolve(&self, address: u64, size: u8) -> Option<Place> {
+        let index = self.object_at(address)?;
         let object = &self.objects[index];
         let offset = address - object.base;
         let is_inside = offset + u64::from(size) <= u64::from(object.size);

@@ -93,6 +93,8 @@ impl Machine<'_> {
             (false, _) => vec![Choice::GivesUp],
         };
         match op {
+            // It stops there.
+            _ if self.means_nothing(state, thread, op) => vec![Choice::Only],
             Op::Acquire { lock, mode, patience } => {
                 let lock = self.find_lock(state, thread, lock);
                 let is_possible =

@@ -139,7 +139,8 @@ pub enum LockError {
 /// Behaviour that the program form leaves undefined.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, thiserror::Error)]
 pub enum Undefined {
-    /// An access that is not inside one live object.
+    /// An access that is not inside one live object; or an operation on an object of
+    /// synchronisation that is not in live memory.
     #[error("the access is not inside a live object")]
     BadAddress,
     /// A free of something else than the start of a live allocation.

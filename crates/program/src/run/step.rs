@@ -118,6 +118,9 @@ impl Machine<'_> {
                 state.section = open.map(|(thread, depth)| (thread, depth - 1));
                 self.done(state, thread, None, 0);
             }
+            _ if self.means_nothing(state, thread, op) => {
+                state.stop(thread, Why::Undefined(Undefined::BadAddress));
+            }
             _ => self.synchronise(state, thread, choice, op, *result, events),
         }
     }

@@ -40,6 +40,24 @@ impl Machine<'_> {
         self.program.locks.get(lock.index()).is_some_and(|lock| lock.recursive)
     }
 
+    /// Whether an operation of synchronisation means something that never was in any memory.
+    pub(super) fn means_nothing(&self, state: &State, thread: ThreadId, op: &Op) -> bool {
+        let addresses = op.synchronised().into_iter().flatten();
+        let mut values = addresses.map(|address| self.value(state, thread, address));
+        values.any(|address| state.object_at(address).is_none())
+    }
+
+    /// Whether a thread is at an operation of synchronisation on what is not in live memory.
+    pub(crate) fn is_at_no_object(&self, state: &State, thread: ThreadId) -> bool {
+        if state.thread(thread).phase != Phase::Before {
+            return false;
+        }
+        let Some(instruction) = self.instruction(state, thread) else { return false };
+        let addresses = instruction.op.synchronised().into_iter().flatten();
+        let mut values = addresses.map(|address| self.value(state, thread, address));
+        values.any(|address| state.resolve(address, 1).is_none())
+    }
+
     /// The lock that is meant; `None` if it was never used.
     pub(super) fn find_lock(
         &self,

@@ -16,7 +16,7 @@ mod lists;
 mod measures;
 pub(crate) mod memory;
 mod messages;
-mod mutexes;
+pub(crate) mod mutexes;
 mod noticed;
 pub(crate) mod numbers;
 mod once;

@@ -1,5 +1,6 @@
 //! Mutexes and spin locks.
 
+use std::cell::UnsafeCell;
 use std::ffi::c_int;
 
 use foretrace_recording::record::lock;
@@ -101,6 +102,24 @@ fn acquire(mutex: Mutex, patience: Patience) -> Option<c_int> {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_mutex_lock(mutex: Mutex) -> c_int {
     acquire(mutex, Patience::Blocking).unwrap_or_else(|| pass_on!(next::pthread_mutex_lock(mutex)))
+}
+
+/// The lock of all exclusive sections.
+struct Sections(UnsafeCell<pthread_mutex_t>);
+
+// SAFETY: only functions of mutexes touch it, which any thread may call.
+unsafe impl Sync for Sections {}
+
+static SECTIONS: Sections = Sections(UnsafeCell::new(libc::PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP));
+
+/// Begins an exclusive section.
+pub(crate) fn enter_section() {
+    pass_on!(pthread_mutex_lock(SECTIONS.0.get()));
+}
+
+/// Ends one.
+pub(crate) fn leave_section() {
+    pass_on!(pthread_mutex_unlock(SECTIONS.0.get()));
 }
 
 #[unsafe(no_mangle)]

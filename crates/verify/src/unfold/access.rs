@@ -152,6 +152,19 @@ impl Unfolder<'_> {
         value
     }
 
+    /// Whether an object is live, for who only asks. A critical section in which it dies looks the
+    /// same to him from the middle as from its end, so he needs no lock.
+    pub(super) fn read_life(&mut self, way: &mut Way, object: u32, site: Site) -> Term {
+        let (life, truth) = (self.life(object), self.skeleton.terms.truth(true));
+        if way.sequential || !self.is_shared(life) || way.section.is_some() {
+            return self.read(way, &mut None, life, truth, site);
+        }
+        self.uses(way, life, false);
+        let node = self.node();
+        let guard = way.guard(&mut self.skeleton.terms);
+        self.read_event(node, life, guard).0
+    }
+
     fn read_event(&mut self, node: NodeId, place: Place, guard: Term) -> (Term, Option<Term>) {
         let terms = &mut self.skeleton.terms;
         let value = terms.symbol(8 * place.size);

@@ -169,10 +169,14 @@ impl Unfolder<'_> {
         }
         let at = self.place_key(place);
         // Each of the values that it may be by itself: what is not made of an address is none.
-        let mut open = vec![value];
-        while let Some(value) = open.pop() {
-            if let Op::Ite(_, then, otherwise) = self.skeleton.terms.op(value) {
-                open.extend([then, otherwise]);
+        let truth = self.skeleton.terms.truth(true);
+        let mut open = vec![(truth, value)];
+        while let Some((chosen, value)) = open.pop() {
+            if let Op::Ite(choice, then, otherwise) = self.skeleton.terms.op(value) {
+                let terms = &mut self.skeleton.terms;
+                let not = terms.not(choice);
+                open.push((terms.and(chosen, choice), then));
+                open.push((terms.and(chosen, not), otherwise));
             } else if self.has_address(value) {
                 let mut noted = Vec::new();
                 match self.pointees(value) {
@@ -180,12 +184,24 @@ impl Unfolder<'_> {
                         for (is_it, object, offset) in targets {
                             let found = self.skeleton.objects.get(object as usize);
                             match found.is_some_and(|found| is_far(offset, found.size)) {
-                                true => outside.push(is_it),
+                                true => outside.push(self.skeleton.terms.and(chosen, is_it)),
                                 false => noted.push((self.object_key(object), offset)),
                             }
                         }
                     }
-                    Err(_) => noted.push(ANYWHERE),
+                    // It may be computed from an index.
+                    Err(_) => match self.cases(value, 1) {
+                        Ok(cases) => {
+                            let mut others = chosen;
+                            for Case { condition, object, offset } in cases {
+                                noted.push((self.object_key(object), offset.into()));
+                                let not = self.skeleton.terms.not(condition);
+                                others = self.skeleton.terms.and(others, not);
+                            }
+                            outside.push(others);
+                        }
+                        Err(_) => noted.push(ANYWHERE),
+                    },
                 }
                 self.seen.stored.entry(at).or_default().extend(noted);
             }

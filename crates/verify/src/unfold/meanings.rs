@@ -7,7 +7,7 @@
 //!
 //! **Invariant.** Either one of the meanings holds, or an exit is taken.
 
-use foretrace_program::{Callee, Op, Operand, RegisterId, Site, SyncRef};
+use foretrace_program::{Callee, Op, Operand, RegisterId, Site};
 use foretrace_words::BinaryOp;
 
 use super::Unfolder;
@@ -20,24 +20,13 @@ const MOST_MEANINGS: usize = 64;
 
 /// The registers that must hold one thing for the instruction to be unfolded.
 fn chosen(op: &Op) -> Vec<RegisterId> {
-    fn at<Id>(object: &SyncRef<Id>) -> Option<Operand> {
-        match *object {
-            SyncRef::At(operand) => Some(operand),
-            SyncRef::Named(_) => None,
-        }
-    }
     let operands = match op {
         Op::Call { callee: Callee::Indirect(operand), .. }
         | Op::Fork { callee: Callee::Indirect(operand), .. } => vec![Some(*operand)],
         Op::Free { address: operand }
         | Op::SizeOf { address: operand }
         | Op::Join { thread: operand } => vec![Some(*operand)],
-        Op::Acquire { lock, .. } | Op::Release { lock, .. } => vec![at(lock)],
-        Op::Wait { lock, cond, .. } => vec![at(lock), at(cond)],
-        Op::Signal { cond } | Op::Broadcast { cond } => vec![at(cond)],
-        Op::SemWait { sem, .. } | Op::SemPost { sem } => vec![at(sem)],
-        Op::Barrier { barrier, .. } => vec![at(barrier)],
-        _ => Vec::new(),
+        _ => op.synchronised().to_vec(),
     };
     operands.into_iter().flatten().filter_map(Operand::register).collect()
 }

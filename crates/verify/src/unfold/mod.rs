@@ -551,6 +551,8 @@ impl<'p> Unfolder<'p> {
             }
         }
         turns.resize(to.len(), 0);
+        let is_header = to.last() == Some(&target.block);
+        next.enter_behind(to.len() - usize::from(is_header));
         for (&param, arg) in params.iter().zip(args) {
             next.registers[param.index()] = Some(arg);
         }

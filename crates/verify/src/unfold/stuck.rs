@@ -8,7 +8,7 @@
 //! Inside of an atomic section nobody else can help, so a thread that cannot go on at once is
 //! blocked for ever, and all others with it: that is a check like any other.
 
-use foretrace_program::{CondId, Operand, Site, SyncRef, Violation};
+use foretrace_program::{CondId, Site, SyncRef, Violation};
 
 use super::ways::{Arrival, Way};
 use super::{Unfolder, key};
@@ -142,7 +142,7 @@ impl Unfolder<'_> {
         is_broadcast: bool,
     ) {
         here.way.effects += 1;
-        let cond = self.cond(here, cond);
+        let cond = self.cond(here, site, cond);
         let guard = here.way.guard(&mut self.skeleton.terms);
         // As long as a thread is alone, nobody waits.
         if !self.bounds.deadlocks || here.way.sequential {
@@ -162,18 +162,20 @@ impl Unfolder<'_> {
     }
 
     /// Names a condition variable; `None` if it depends on data.
-    pub(super) fn cond(&mut self, here: &Arrival, cond: &SyncRef<CondId>) -> Option<u64> {
+    pub(super) fn cond(
+        &mut self,
+        here: &mut Arrival,
+        site: Site,
+        cond: &SyncRef<CondId>,
+    ) -> Option<u64> {
         match *cond {
             SyncRef::Named(cond) => Some(key(("cond", cond.index()))),
-            SyncRef::At(address) => self.address_key(here, address),
+            SyncRef::At(address) => {
+                let address = self.operand(here, address);
+                let (owner, offset) = self.lies_at(&mut here.way, address, site)?;
+                Some(key(("cond at", owner, offset)))
+            }
         }
-    }
-
-    fn address_key(&mut self, here: &Arrival, address: Operand) -> Option<u64> {
-        let address = self.operand(here, address);
-        let (object, offset) = self.skeleton.terms.as_address(address)?;
-        let owner = self.skeleton.objects.get(object as usize)?.key;
-        Some(key(("cond at", owner, offset)))
     }
 
     /// All threads are unfolded: the states at the end are read.

@@ -57,7 +57,7 @@ impl Unfolder<'_> {
                 let Some(lock) = self.lock(here, site, lock) else {
                     return self.refuse(here, site, BY_DATA);
                 };
-                let cond = self.cond(here, cond);
+                let cond = self.cond(here, site, cond);
                 let woken = self.wait(&mut here.way, cond, &lock, *timed, site);
                 timed.then_some(woken)
             }
@@ -153,9 +153,40 @@ impl Unfolder<'_> {
     ) -> Option<Place> {
         let address = self.operand(here, address);
         let address = self.settled(&mut here.way, site, address);
-        let (object, offset) = self.skeleton.terms.as_address(address)?;
-        let owner = self.skeleton.objects.get(object as usize)?.key;
+        let (owner, offset) = self.lies_at(&mut here.way, address, site)?;
         Some(self.state(key((what, owner, offset)), 0))
+    }
+
+    /// In which memory an object of synchronisation lies, and where; the program is wrong if that
+    /// is not live.
+    pub(super) fn lies_at(
+        &mut self,
+        way: &mut Way,
+        address: Term,
+        site: Site,
+    ) -> Option<(u64, u64)> {
+        let at = self.skeleton.terms.as_address(address);
+        let found = at.map(|(object, _)| self.skeleton.objects.get(object as usize));
+        if found.is_none() && self.skeleton.terms.as_constant(address).is_none() {
+            return None;
+        }
+        let inside = found.flatten().zip(at).filter(|(found, (_, at))| *at < found.size.into());
+        let inside = inside.map(|(found, (object, offset))| (object, found.key, offset));
+        let mut bad = self.skeleton.terms.truth(inside.is_none());
+        if let Some((object, owner, _)) = inside
+            && self.known.ends.contains(&owner)
+        {
+            let life = self.read_life(way, object, site);
+            bad = self.skeleton.terms.equals(life, 0);
+        }
+        let what = Violation::Undefined(Undefined::BadAddress, site);
+        if inside.is_none() {
+            self.check(way, bad, what);
+        } else if !is_seeded(Fault::LockInFreedMemory) {
+            // What it then does is as if the memory were live.
+            self.note_check(way, bad, what, None);
+        }
+        inside.map(|(_, owner, offset)| (owner, offset))
     }
 
     fn depth(&mut self, way: &Way, lock: &Lock, mode: Mode) -> Term {

@@ -82,6 +82,9 @@ impl Unfolder<'_> {
                 return self.refuse(here, site, "a join of a thread that depends on data");
             }
         };
+        if child == self.thread {
+            return self.refuse(here, site, "a thread that joins itself");
+        }
         self.breaks_section(&here.way);
         if here.way.section.is_some() {
             return self.refuse(here, site, "a join in an atomic section");

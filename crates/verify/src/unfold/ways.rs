@@ -77,6 +77,8 @@ pub(super) struct Turn {
     pub(super) counted: u32,
     /// Whether a constant has decided that the thread stays in the loop.
     is_decided: bool,
+    /// Whether it may have begun behind the header: the loop has several entries.
+    is_partial: bool,
 }
 
 impl Turn {
@@ -85,7 +87,7 @@ impl Turn {
     /// thread's own state has changed. (Else a loop that has no end would be unfolded for ever.)
     pub(super) fn is_free(&self, way: &Way, args: &[Term]) -> bool {
         let is_counting = self.is_decided && !self.is_same(way, args);
-        self.path == way.path && (self.live == way.live || is_counting)
+        !self.is_partial && self.path == way.path && (self.live == way.live || is_counting)
     }
 
     /// Whether the thread cannot have stopped in the turn.
@@ -106,7 +108,7 @@ impl Turn {
         };
         let is_like_it =
             self.effects == way.effects && is_same_section && self.memory.is_same(&way.memory);
-        if !is_like_it {
+        if !is_like_it || self.is_partial {
             return None;
         }
         let mut is_busy = terms.truth(false);
@@ -141,6 +143,7 @@ impl Turn {
         let is_clean = |section: &Section| section.lock.is_some() && section.memory.is_empty();
         let was_clean = self.section.as_ref().is_none_or(|(_, memory)| memory.is_empty());
         way.waits > self.waits
+            && !self.is_partial
             && self.has_no_more(way)
             && way.effects - self.effects == way.waits - self.waits
             && self.section.is_some() == way.section.is_some()
@@ -210,10 +213,24 @@ impl Arrival {
         let last = self.turns.get(loops - 1);
         let counted = last.map_or(0, |turn| turn.counted);
         let waited = last.map_or(0, |turn| turn.waited);
+        self.turns.truncate(loops - 1);
+        let params = block.params.iter().map(|param| self.registers[param.index()]).collect();
+        let turn = self.turn(params);
+        self.turns.push(Turn { counted, waited, ..turn });
+    }
+
+    /// It comes into loops behind their headers, so that it is in so many.
+    pub(super) fn enter_behind(&mut self, loops: usize) {
+        while self.turns.len() < loops {
+            let turn = self.turn(Vec::new());
+            self.turns.push(Turn { is_partial: true, ..turn });
+        }
+    }
+
+    fn turn(&self, params: Vec<Option<Term>>) -> Turn {
         let section = self.way.section.as_ref();
         let section = section.map(|section| (section.node, section.memory.clone()));
-        self.turns.truncate(loops - 1);
-        self.turns.push(Turn {
+        Turn {
             path: self.way.path,
             live: self.way.live,
             memory: self.way.memory.clone(),
@@ -222,11 +239,12 @@ impl Arrival {
             waits: self.way.waits,
             maybes: self.way.maybes.clone(),
             section,
-            waited,
-            params: block.params.iter().map(|param| self.registers[param.index()]).collect(),
-            counted,
+            waited: 0,
+            params,
+            counted: 0,
             is_decided: false,
-        });
+            is_partial: false,
+        }
     }
 
     /// A constant has decided against going from some loops to others.
@@ -391,6 +409,7 @@ impl Unfolder<'_> {
             turn.counted = turn.counted.max(new.counted);
             turn.waited = turn.waited.min(new.waited);
             turn.is_decided &= new.is_decided;
+            turn.is_partial |= new.is_partial;
         }
         for slot in other.slots {
             if !merged.slots.contains(&slot) {
