@@ -1,8 +1,8 @@
 //! Counting bits: of ones, and of zeros at either end.
 //!
-//! **Follows.** Warren, *Hacker's Delight*, chapter 5: ones are added in pairs, fours and so on; zeros
-//! at the end are the ones of `!x & (x - 1)`; those at the begin are the zeros of `x` with all bits
-//! set behind the first one.
+//! **Follows.** Warren, *Hacker's Delight*, chapter 5: ones are added in pairs, fours and so on;
+//! zeros at the end are the ones of `!x & (x - 1)`; those at the begin are the zeros of `x` with
+//! all bits set behind the first one.
 
 use foretrace_image as image;
 use foretrace_program::{Op, Operand, RegisterId};
