@@ -70,5 +70,17 @@ foretrace_faults::faults! {
         EnablersForgotten,
         /// What feeds another call lets a thread leave its own at once.
         FedWithOthers,
+        /// In folded threads, a condition uses what a later read of the same place has seen.
+        StaleRegister,
+        /// In folded threads, all values that a cell holds do the same.
+        AllValuesAlike,
+        /// Of folded threads that are stuck, somebody has posted once too often.
+        CountsOffByOne,
+        /// Of folded threads that are stuck, additions count though others come in between.
+        SumsUnguarded,
+        /// In folded threads, a wait is woken only by a signal that nobody else could get.
+        OneWaiterNotified,
+        /// Folded threads have one way to go on.
+        OneWayOn,
     }
 }

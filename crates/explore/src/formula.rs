@@ -73,7 +73,11 @@ impl Code {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+/// A formula in which reads have other names: what is equal computes the same.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Shape(Vec<Instruction>);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Instruction {
     Constant(u128),
     Seen(EventId),
@@ -119,6 +123,20 @@ impl Formula {
         });
         let code = code.collect();
         Formula { code, reads }
+    }
+
+    /// The same with other names for the reads.
+    pub(crate) fn shape(&self, name: impl Fn(EventId) -> u32) -> Shape {
+        let rename = |&instruction: &Instruction| match instruction {
+            Instruction::Seen(read) => Instruction::Seen(EventId(name(read))),
+            other @ (Instruction::Constant(_)
+            | Instruction::Unary { .. }
+            | Instruction::Binary { .. }
+            | Instruction::Concat { .. }
+            | Instruction::Extract { .. }
+            | Instruction::Ite(..)) => other,
+        };
+        Shape(self.code.iter().map(rename).collect())
     }
 
     /// The value; `values` are what reads saw, by slot, `seen` says which slot a read has, and

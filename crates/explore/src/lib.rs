@@ -31,11 +31,13 @@
 //! | `search` | depth first, with a table of states |
 //! | `slices` | first a few objects, then as many as it takes |
 //! | `table` | that table |
+//! | `folded` | threads that repeat themselves, as graphs: refutes more, finds nothing |
 
 // The compiler names every `match` that must learn of a new kind of event, property or violation.
 #![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
 mod fault;
+mod folded;
 mod formula;
 mod goals;
 mod kept;
@@ -55,5 +57,6 @@ mod world;
 
 #[cfg(feature = "seeded-faults")]
 pub use fault::{Fault, seed_fault};
+pub use folded::{Folded, fold};
 pub use question::{Answer, Limits, Options, Pairs, Question, Reason, Report, Slices};
 pub use slices::explore;

@@ -79,8 +79,9 @@ fn print_summary(summary: &Summary) {
         println!("\n{disagreement}");
     }
     let Summary { cases, skipped, states, violations, engine, disagreements, .. } = summary;
-    let EngineStats { found, impossible, states: visited } = engine;
+    let EngineStats { found, impossible, folded, states: visited } = engine;
     println!("explicit engine: {found} found, {impossible} impossible, {visited} states");
+    println!("folded threads: {folded} impossible");
     println!("{states} states, {violations} violations, {skipped} cases too large");
     println!("{cases} cases, {} disagreements", disagreements.len());
 }

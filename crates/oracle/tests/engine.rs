@@ -21,6 +21,7 @@ fn engine_and_oracle_agree() {
                 skipped += u64::from(stats.skipped);
                 total.found += stats.engine.found;
                 total.impossible += stats.engine.impossible;
+                total.folded += stats.engine.folded;
                 total.states += stats.engine.states;
             }
             Err(disagreement) => {
@@ -35,4 +36,5 @@ fn engine_and_oracle_agree() {
     println!("{} cases, {skipped} too large: {total:?}", seeds.len());
     assert!(disagreements.is_empty(), "{disagreements:?}");
     assert!(total.found > 10_000 && total.impossible > 10_000, "{total:?}");
+    assert!(total.folded > 1_000, "{total:?}");
 }
