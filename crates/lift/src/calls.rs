@@ -83,19 +83,9 @@ impl Body<'_> {
             }
             computed => computed,
         };
-        // The image does not say how wide constants are; functions that may be meant do.
-        let own: Vec<Option<u8>> = arguments.iter().map(|&arg| self.width(arg)).collect();
-        let fits = |params: &&Vec<u8>| {
-            let mut pairs = params.iter().zip(&own);
-            params.len() == own.len()
-                && pairs.all(|(&param, own)| own.is_none_or(|own| own == param))
-        };
-        let result = to.and_then(|to| self.width(image::Operand::Register(to.0)));
-        let gives = |own: Option<u8>| result.is_none() || own == result;
-        let signatures = self.lifting.signatures.iter().filter(|(_, own)| gives(*own));
-        let known = signatures.map(|(params, _)| params).find(fits).cloned();
+        // The image does not say how wide constants are; the function that is meant does.
         let widths: Vec<u8> =
-            known.unwrap_or_else(|| own.iter().map(|own| own.unwrap_or(32)).collect());
+            arguments.iter().map(|&argument| self.width(argument).unwrap_or(64)).collect();
         let args = arguments.iter().zip(widths);
         let args = args.map(|(&argument, width)| self.operand(argument, width)).collect();
         self.emit(Op::Call { callee: Callee::Indirect(callee), args }, to);

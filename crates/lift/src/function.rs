@@ -57,7 +57,7 @@ pub(crate) struct Body<'a> {
     pub(crate) lifting: &'a Lifting<'a>,
     /// Whether a failed `assert` counts in this function.
     pub(crate) asserts_count: bool,
-    function: &'a image::Function,
+    pub(crate) function: &'a image::Function,
     registers: Vec<Register>,
     instructions: Vec<Instruction>,
     location: Option<LocationId>,

@@ -14,7 +14,7 @@ pub(crate) const SILENT: [&str; 22] = [
 
 /// Functions that only begin or end the life of something, or ask for what makes no difference,
 /// and succeed.
-pub(crate) const SUCCEEDING: [&str; 50] = [
+pub(crate) const SUCCEEDING: [&str; 49] = [
     "_ZNSaIcEC1ERKS_",
     "_ZNSaIcEC1Ev",
     "_ZNSaIcEC2ERKS_",
@@ -32,7 +32,6 @@ pub(crate) const SUCCEEDING: [&str; 50] = [
     "pthread_attr_setschedparam",
     "pthread_attr_setschedpolicy",
     "pthread_attr_setscope",
-    "pthread_attr_setstacksize",
     "pthread_barrier_destroy",
     "pthread_barrierattr_destroy",
     "pthread_barrierattr_init",
@@ -68,10 +67,9 @@ pub(crate) const SUCCEEDING: [&str; 50] = [
 ];
 
 /// Functions that print on a stream of C++'s library what is not memory, and give the stream.
-pub(crate) const PRINTING: [&str; 15] = [
+pub(crate) const PRINTING: [&str; 14] = [
     "_ZNSo3putEc",
     "_ZNSo5flushEv",
-    "_ZNSolsEPFRSoS_E",
     "_ZNSolsEPKv",
     "_ZNSolsEb",
     "_ZNSolsEd",
@@ -89,6 +87,42 @@ pub(crate) const PRINTING: [&str; 15] = [
 /// Starts the thread of a `std::thread`.
 pub(crate) const START_THREAD: &str =
     "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE";
+
+/// Whether `errno` is as before behind a call that does what is modelled.
+pub(crate) fn keeps_errno(name: &str) -> bool {
+    let starts = [
+        "pthread_", "mtx_", "cnd_", "thrd_", "tss_", "spin ", "str", "mem", "is", "to", "ato",
+        "_Z", "__c",
+    ];
+    let others = [
+        "__errno_location",
+        "abs",
+        "aligned_alloc",
+        "atexit",
+        "calloc",
+        "clock_gettime",
+        "free",
+        "getenv",
+        "gettimeofday",
+        "labs",
+        "malloc",
+        "operator new with alignment",
+        "qsort",
+        "rand",
+        "rand_r",
+        "random",
+        "realloc",
+        "sched_yield",
+        "sem_destroy",
+        "sem_init",
+        "sem_post",
+        "sem_wait",
+        "srand",
+        "srandom",
+        "time",
+    ];
+    starts.iter().any(|start| name.starts_with(start)) || others.contains(&name)
+}
 
 /// The numbers of the arguments that a format prints as text; `None` if it does something else with
 /// memory.
@@ -153,6 +187,7 @@ pub(crate) fn common_name(name: &str) -> &str {
         "secure_getenv" => "getenv",
         "getc" | "_IO_getc" => "fgetc",
         "fopen64" => "fopen",
+        "pread64" => "pread",
         "open64" => "open",
         "lseek64" => "lseek",
         "fseeko" | "fseeko64" => "fseek",

@@ -33,8 +33,10 @@ mod library;
 mod link;
 mod models;
 mod object_file;
+mod printing;
 mod recorded;
 mod records;
+mod uses;
 mod wide;
 
 use foretrace_program::{FunctionId, Program, Site};

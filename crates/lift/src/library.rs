@@ -12,12 +12,17 @@ use foretrace_program::{
 use foretrace_words::{BinaryOp, Cast};
 
 use crate::function::Body;
-use crate::known::{PRINTING, SILENT, START_THREAD, SUCCEEDING, common_name, texts_of};
+use crate::known::{
+    PRINTING, SILENT, START_THREAD, SUCCEEDING, common_name, keeps_errno, texts_of,
+};
 use crate::link::SINGLE_THREADED;
-use crate::models::{FORGET, READ, STARTS};
-use crate::object_file::{Meaning, symbol_of};
+use crate::models::{FORGET, READ, SET_ERRNO, STARTS};
+use crate::uses::{only_looks, reads};
 use crate::{OVERFLOWS, is_input};
 
+/// The least size of a stack, and what a smaller one gives.
+const LEAST_STACK: u64 = 16384;
+const EINVAL: u64 = 22;
 /// What a try gives if the lock is taken.
 const EBUSY: u64 = 16;
 /// The same in C11.
@@ -65,13 +70,13 @@ impl Body<'_> {
             _ if self.lifting.errors.iter().any(|error| error == name) => self.fail(),
             "abort" if !self.lifting.is_task => self.fail(),
             "abort" | "exit" | "_exit" | "_Exit" | "quick_exit" => {
-                if let ("exit", Some(function)) = (name, self.lifting.names.at_exit()) {
+                if let ("exit", Some(function)) = (name, self.lifting.names.at_end()) {
                     self.call(function, &[], None, 0);
                 }
                 self.ends = Some(TerminatorKind::Exit);
             }
             "pthread_exit" | "thrd_exit" => {
-                if self.lifting.names.at_exit().is_some() {
+                if self.lifting.names.at_end().is_some() {
                     self.unknown("the last thread ends, and runs what was asked for at exit", None);
                 }
                 let value = arguments.first().map(|&value| self.word(value));
@@ -109,8 +114,32 @@ impl Body<'_> {
         result: Option<u32>,
         width: u8,
     ) {
-        let to = result.map(RegisterId);
         let name = common_name(name);
+        self.library_call(name, arguments, result, width);
+        if !keeps_errno(name)
+            && let Some(&model) = self.lifting.names.models.get(SET_ERRNO)
+        {
+            self.call(model, &[], None, 0);
+        }
+    }
+
+    fn library_call(
+        &mut self,
+        name: &str,
+        arguments: &[image::Operand],
+        result: Option<u32>,
+        width: u8,
+    ) {
+        let to = result.map(RegisterId);
+        if name == "qsort" && !arguments.get(3).is_some_and(|&by| only_looks(self.lifting.file, by))
+        {
+            return self.unknown("qsort compares with a function that does more", result);
+        }
+        let is_looked_at = result.is_some_and(|register| reads(self.function, register));
+        if name == "pthread_mutex_destroy" && self.is_plain() && is_looked_at {
+            let model = self.lifting.names.models[&format!("{name} with result")];
+            return self.call(model, arguments, to, width);
+        }
         if let Some(&model) = self.lifting.names.models.get(name) {
             if name == START_THREAD {
                 self.starts_thread();
@@ -153,56 +182,6 @@ impl Body<'_> {
             Outcome::Succeeds => self.give(to, 0, width),
             Outcome::Given => (),
             Outcome::Unknown => self.unknown(&format!("a call of {name}"), result),
-        }
-    }
-
-    /// The texts in memory that somebody can write which a function without effect reads; `None` if
-    /// it may read something else.
-    fn printed(&self, name: &str, arguments: &[image::Operand]) -> Option<Vec<image::Operand>> {
-        let text = match name {
-            "fputs" | "fwrite" | "perror" | "printf" | "puts" => 0,
-            "fprintf" | "syslog" | "write" => 1,
-            "vprintf" | "vfprintf" => return None,
-            _ => return Some(Vec::new()),
-        };
-        let (&text, others) = arguments.get(text..).and_then(<[_]>::split_first)?;
-        let Some(constant) = self.constant(text) else {
-            return matches!(name, "fputs" | "perror" | "puts").then(|| vec![text]);
-        };
-        if !matches!(name, "printf" | "fprintf" | "syslog") {
-            return Some(Vec::new());
-        }
-        let may_be_written = |other: &image::Operand| match *other {
-            image::Operand::Constant(_) => false,
-            image::Operand::Register(_) => self.width(*other) == Some(64),
-            image::Operand::Address(_) => self.constant(*other).is_none(),
-            image::Operand::Unknown => true,
-        };
-        let read = match constant {
-            Some(format) => texts_of(format)?,
-            // It may ask for any of them.
-            None if others.iter().any(may_be_written) => return None,
-            None => Vec::new(),
-        };
-        let read: Option<Vec<image::Operand>> =
-            read.into_iter().map(|number| others.get(number).copied()).collect();
-        Some(read?.into_iter().filter(may_be_written).collect())
-    }
-
-    /// Memory that nobody can write, if an operand is the address of such: its contents as far as
-    /// they are known.
-    fn constant(&self, operand: image::Operand) -> Option<Option<&[u8]>> {
-        let image::Operand::Address(address) = operand else { return None };
-        let (symbol, behind) = symbol_of(address);
-        let file = self.lifting.file;
-        match file.symbols.get(symbol)? {
-            Meaning::Variable(variable, at) => {
-                let variable = &file.variables[*variable];
-                let at = at.wrapping_add(behind) as usize;
-                variable.is_constant.then(|| variable.bytes.get(at..))
-            }
-            Meaning::Unknown if file.others_are_constant => Some(None),
-            _ => None,
         }
     }
 
@@ -283,6 +262,12 @@ impl Body<'_> {
                 let no = if name == "cnd_timedwait" { THRD_TIMEDOUT } else { ETIMEDOUT };
                 return self.choose(to, woken, 0, no, width);
             }
+            // Less is refused.
+            ("pthread_attr_setstacksize", &[_, size]) => {
+                let (left, right) = (Operand::constant(LEAST_STACK, 64), self.operand(size, 64));
+                let is_enough = self.compute(Op::Binary { op: BinaryOp::Ule, left, right }, 1);
+                return self.choose(to, is_enough, 0, EINVAL, width);
+            }
             ("pthread_cond_signal", &[cond]) => {
                 let cond = SyncRef::At(self.address(cond));
                 self.emit(Op::Signal { cond }, None);
@@ -346,10 +331,7 @@ impl Body<'_> {
                     }
                 }
                 let place = self.address(buffer);
-                self.forget(place, size - 1, "any text that is printed");
-                let address = self.at(place, size - 1);
-                let (value, order) = (Operand::constant(0, 8), MemoryOrder::Plain);
-                self.emit(Op::Store { address, size: 1, value, order }, None);
+                self.print_into(place, size);
                 if let Some(to) = to {
                     let name = "any length of a text".to_string();
                     self.emit(Op::External { name, args: Vec::new() }, Some(to));

@@ -12,7 +12,7 @@ use crate::executable::Imported;
 use crate::function::{Lifting, Made, signature};
 use crate::known::{common_name, prints};
 use crate::object_file::{Meaning, ObjectFile, symbol_of};
-use crate::{LiftError, Lifted, UNKNOWN, models};
+use crate::{LiftError, Lifted, UNKNOWN, models, uses};
 
 /// What all files define.
 pub(crate) struct Names {
@@ -79,8 +79,8 @@ impl Names {
     }
 
     /// What runs when the process ends by `exit`, or by a return from `main`, if anything can.
-    pub(crate) fn at_exit(&self) -> Option<FunctionId> {
-        self.models.get(models::AT_EXIT).copied()
+    pub(crate) fn at_end(&self) -> Option<FunctionId> {
+        self.models.get(models::AT_END).copied()
     }
 
     /// The function that a file means by a name.
@@ -179,8 +179,15 @@ pub(crate) fn link(
         undefined.contains(name) || bodies.iter().any(|(_, defined, _)| defined == name)
     };
     let asserts_count = error.is_none_or(|error| !can_be_called(error));
+    let tries = ["pthread_mutex_trylock", "pthread_mutex_timedlock", "pthread_mutex_clocklock"];
+    let functions = || files.iter().flat_map(|file| &file.functions);
     let has_kinds = undefined.contains("pthread_mutexattr_settype")
-        || program.globals.iter().any(|global| models::may_hold_kind(&global.bytes()));
+        || program.globals.iter().any(|global| models::may_hold_kind(&global.bytes()))
+        // Elsewhere, a mutex of another kind is misused as one of the default kind.
+        || tries.iter().any(|name| undefined.contains(name))
+            && functions().any(models::may_make_kind);
+    let prefers_writers = undefined.contains("pthread_rwlock_rdlock")
+        && program.globals.iter().any(|global| models::may_prefer_writers(&global.bytes()));
     let uses = models::Uses { has_kinds, has_process: process.is_some() };
     let first = (bodies.len(), program.globals.len());
     let (mut models, variables) = models::called(&undefined, uses, first);
@@ -212,6 +219,12 @@ pub(crate) fn link(
     }
     let mut signatures: Vec<(Vec<u8>, Option<u8>)> =
         bodies.iter().map(|(_, _, function)| signature(function)).collect();
+    let after = process.as_ref().map_or(&[][..], |process| &process.after);
+    if let Some(end) = end(&names, after, &signatures) {
+        let id = FunctionId::from(bodies.len() + models.len());
+        names.models.insert(end.name.clone(), id);
+        models.push(end);
+    }
     signatures.extend(models.iter().map(|model| {
         let params = model.params.iter().map(|&param| model.width(param)).collect();
         (params, model.result)
@@ -268,15 +281,21 @@ pub(crate) fn link(
     for function in &mut program.functions {
         function.canonicalise();
     }
-    for (&function, body) in names.models.values().map(|id| (id, program.function(*id))) {
-        if models::is_inside(&body.name) {
-            let all = body.instructions();
-            silent.extend(all.map(|(block, index, _)| Site {
-                function,
-                block,
-                index: index as u32,
-            }));
-        }
+    let inside = names.models.values().copied();
+    let inside = inside.filter(|&id| models::is_inside(&program.function(id).name));
+    // Other ways to sort compare other things.
+    let compares = files.iter().enumerate().flat_map(|(number, file)| {
+        let sorts_by = uses::sorts_by(file).filter_map(|symbol| file.symbols.get(symbol));
+        let functions = sorts_by.filter_map(|meaning| names.operand(number, meaning, 0));
+        functions.collect::<Vec<_>>()
+    });
+    let compares = compares.filter_map(|operand| match operand {
+        Operand::Function(function) => Some(function),
+        _ => None,
+    });
+    for function in inside.chain(compares) {
+        let all = program.function(function).instructions();
+        silent.extend(all.map(|(block, index, _)| Site { function, block, index: index as u32 }));
     }
     validate(&program).map_err(|error| LiftError::Invalid(error.to_string()))?;
     let models = names.models.into_values().collect();
@@ -285,7 +304,9 @@ pub(crate) fn link(
         "code runs before or after main (constructors, destructors), which is not verified"
             .to_string()
     });
-    let doubts = doubts.into_iter().collect();
+    let preference = "a reader-writer lock may be initialised so that it prefers writers";
+    let doubts =
+        doubts.into_iter().chain(prefers_writers.then(|| preference.to_string())).collect();
     Ok(Lifted { program, is_task, silent, models, implicit, overflows, doubts })
 }
 
@@ -394,6 +415,51 @@ fn uses_own(files: &[ObjectFile], variable: &str) -> bool {
     })
 }
 
+fn plain(op: Op, result: Option<RegisterId>) -> Instruction {
+    Instruction { op, result, location: None }
+}
+
+fn call(function: FunctionId) -> Instruction {
+    plain(Op::Call { callee: Callee::Direct(function), args: Vec::new() }, None)
+}
+
+/// Calls of functions that the start of the program, or its end, calls by itself.
+fn calls(
+    list: &[Meaning],
+    names: &Names,
+    has_no_parameters: impl Fn(FunctionId) -> bool,
+) -> Vec<Instruction> {
+    let functions = list.iter().filter_map(|meaning| names.operand(0, meaning, 0));
+    let calls = functions.map(|operand| match operand {
+        Operand::Function(function) if has_no_parameters(function) => call(function),
+        _ => {
+            let name = format!("{UNKNOWN}a function with arguments that nobody calls");
+            plain(Op::External { name, args: Vec::new() }, None)
+        }
+    });
+    calls.collect()
+}
+
+/// What runs at the end: what was asked for, and then destructors. `None` if there is neither.
+fn end(names: &Names, after: &[Meaning], signatures: &[(Vec<u8>, Option<u8>)]) -> Option<Function> {
+    let asked_for = names.models.get(models::AT_EXIT).map(|&function| call(function));
+    let has_no_parameters = |function: FunctionId| {
+        signatures.get(function.index()).is_some_and(|(params, _)| params.is_empty())
+    };
+    let mut instructions: Vec<Instruction> = asked_for.into_iter().collect();
+    instructions.extend(calls(after, names, has_no_parameters));
+    let terminator = Terminator { kind: TerminatorKind::Return(None), location: None };
+    let block = Block { label: None, params: Vec::new(), instructions, terminator };
+    let (params, registers, name) = (Vec::new(), Vec::new(), models::AT_END.to_string());
+    (!block.instructions.is_empty()).then(|| Function {
+        name,
+        params,
+        result: None,
+        registers,
+        blocks: vec![block],
+    })
+}
+
 /// Stores the addresses that variables hold at first, calls `main` and what runs before and behind
 /// it, and ends the process.
 fn start(
@@ -409,7 +475,6 @@ fn start(
         registers.push(Register { width, name: None });
         RegisterId::from(registers.len() - 1)
     };
-    let plain = |op: Op, result: Option<RegisterId>| Instruction { op, result, location: None };
     for (number, file) in files.iter().enumerate() {
         for (at, variable) in file.variables.iter().enumerate() {
             for (offset, meaning) in &variable.addresses {
@@ -481,23 +546,9 @@ fn start(
             instructions.push(plain(Op::Store { address, size, value, order }, None));
         }
     }
-    let call = |function: FunctionId| {
-        plain(Op::Call { callee: Callee::Direct(function), args: Vec::new() }, None)
-    };
-    let asked = |list: &[Meaning]| -> Vec<Instruction> {
-        let functions = list.iter().filter_map(|meaning| names.operand(0, meaning, 0));
-        let calls = functions.map(|operand| match operand {
-            Operand::Function(function) if program.function(function).params.is_empty() => {
-                call(function)
-            }
-            _ => {
-                let name = format!("{UNKNOWN}a function with arguments that nobody calls");
-                plain(Op::External { name, args: Vec::new() }, None)
-            }
-        });
-        calls.collect()
-    };
-    instructions.extend(given.iter().flat_map(|given| asked(&given.before)));
+    let has_no_parameters = |function: FunctionId| program.function(function).params.is_empty();
+    let before = given.as_ref().map_or(&[][..], |given| &given.before);
+    instructions.extend(calls(before, names, has_no_parameters));
     let head = program.function(main);
     let mut args = Vec::new();
     for (at, &param) in head.params.iter().enumerate() {
@@ -528,8 +579,7 @@ fn start(
         args.push(Operand::Register(value));
     }
     instructions.push(plain(Op::Call { callee: Callee::Direct(main), args }, None));
-    instructions.extend(names.at_exit().map(call));
-    instructions.extend(given.iter().flat_map(|given| asked(&given.after)));
+    instructions.extend(names.at_end().map(call));
     let terminator = Terminator { kind: TerminatorKind::Exit, location: None };
     let block = Block { label: None, params: Vec::new(), instructions, terminator };
     let name = "start of the process".to_string();

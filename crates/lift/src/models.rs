@@ -67,6 +67,12 @@ pub(crate) const READ: &str = "bytes are read";
 /// New memory.
 pub(crate) const FORGET: &str = "bytes are unknown";
 
+/// A function of the library has set `errno`.
+pub(crate) const SET_ERRNO: &str = "__errno_location behind a call";
+
+/// All that runs when the process ends by `exit` or a return from `main`.
+pub(crate) const AT_END: &str = "end of the process";
+
 /// Whether a thread starts for the first time.
 pub(crate) const STARTS: &str = "starts a thread";
 
@@ -214,6 +220,37 @@ pub(crate) fn may_hold_kind(bytes: &[u8]) -> bool {
         let is_kind = (1..=2).contains(&word(at));
         is_kind && at + 24 <= bytes.len() && bytes[at - 16..at].iter().all(|&byte| byte == 0)
     })
+}
+
+/// Whether a variable may hold a reader-writer lock that prefers writers from the start.
+pub(crate) fn may_prefer_writers(bytes: &[u8]) -> bool {
+    let words: Vec<&[u8]> = bytes.chunks_exact(8).collect();
+    let is_zero = |word: &&[u8]| word.iter().all(|&byte| byte == 0);
+    words.windows(7).any(|lock| {
+        lock[..6].iter().all(is_zero) && matches!(lock[6], [1 | 2, 0, 0, 0, 0, 0, 0, 0])
+    })
+}
+
+/// Whether code may make a mutex of another kind than the default one without asking the library:
+/// it stores the number of such a kind behind something that it fills with zeros.
+pub(crate) fn may_make_kind(function: &image::Function) -> bool {
+    use image::Operand::Constant;
+    let instructions = || function.blocks.iter().flat_map(|block| &block.instructions);
+    let fills = instructions().any(|one| {
+        matches!(
+            &one.op,
+            image::Op::Fill { byte: Constant(0), .. }
+                | image::Op::StoreWide { .. }
+                | image::Op::Store { size: 8, value: Constant(0), .. }
+        )
+    });
+    let stores = instructions().any(|one| match &one.op {
+        image::Op::Store { size: 4 | 8, value: Constant(value), .. } => {
+            matches!(*value as u32, 1 | 2)
+        }
+        _ => false,
+    });
+    fills && stores
 }
 
 #[cfg(test)]

@@ -143,7 +143,7 @@ pub fn lift_recorded(
     let (count, processors) = (given.arguments.len() as u64, given.processors);
     let process = Process { count, argv, environ, files, input, processors, before, after };
     let mut lifted = link::link(vec![file], None, Some(process))?;
-    lifted.doubts = doubts;
+    lifted.doubts.extend(doubts);
     Ok(lifted)
 }
 

@@ -121,6 +121,12 @@ pub(crate) fn note_stack(thread: u32, bounds: [u64; 2]) {
     }
 }
 
+/// Where the operation was that was chosen by default, and how often at a stretch.
+static LAST: AtomicU64 = AtomicU64::new(u64::MAX);
+static AGAIN: AtomicU64 = AtomicU64::new(0);
+/// So often somebody may do something at the same address.
+const PATIENCE: u64 = 20;
+
 /// Which thread is next, if one can go on.
 pub(crate) fn choose(world: &World) -> Option<u32> {
     let live: Vec<u32> = (0..world.threads.len() as u32)
@@ -131,7 +137,17 @@ pub(crate) fn choose(world: &World) -> Option<u32> {
         .collect();
     let enabled = |thread: &u32| !world.disabled(*thread);
     let mut can = live.iter().copied().filter(enabled);
-    let default = can.clone().find(|&thread| is_local(world, thread)).or_else(|| can.next())?;
+    let default = can.clone().find(|&thread| is_local(world, thread)).or_else(|| {
+        // Not one for ever that waits in a loop.
+        let next = |thread: u32| world.threads[thread as usize].next.address;
+        let again = LAST.swap(u64::MAX, Relaxed);
+        let is_again = |&thread: &u32| again == next(thread) && AGAIN.load(Relaxed) > PATIENCE;
+        let first = can.clone().find(|thread| !is_again(thread)).or_else(|| can.next())?;
+        let count = if again == next(first) { AGAIN.load(Relaxed) + 1 } else { 0 };
+        AGAIN.store(count, Relaxed);
+        LAST.store(next(first), Relaxed);
+        Some(first)
+    })?;
     static MADE: AtomicU64 = AtomicU64::new(0);
     let made = MADE.fetch_add(1, Relaxed);
     let chosen =

@@ -57,3 +57,12 @@ fn a_variable_of_a_call_ends_with_it() {
     let verdict = verdict(text);
     assert!(matches!(verdict, Verdict::Bug(_)), "{verdict:?}");
 }
+
+#[test]
+fn what_lies_behind_an_object_may_be_another_one() {
+    let program = "thread main { a = alloc 4; b = alloc 4; end = a + 4; assert end != b }";
+    let Verdict::Unknown(open) = verdict(program) else { panic!("it is not known") };
+    assert!(open[0].reason.contains("behind an object"), "{open:?}");
+    let inside = "thread main { a = alloc 4; b = alloc 4; last = a + 3; assert last != b }";
+    assert!(matches!(verdict(inside), Verdict::Proved));
+}

@@ -80,6 +80,9 @@ fn files<'a>(
     names.dedup();
     let known = names.into_iter().filter_map(|name| {
         let path = fs::canonicalize(OsStr::from_bytes(name)).ok()?;
+        if path == Path::new("/dev/null") {
+            return Some((name.to_vec(), Vec::new()));
+        }
         let is_made = ["/proc", "/sys", "/dev"].iter().any(|folder| path.starts_with(folder));
         let metadata = fs::metadata(&path).ok()?;
         let is_known = metadata.is_file() && !is_made && metadata.len() <= MOST_BYTES;

@@ -9,10 +9,12 @@
 //! Languages using VeriSoft*, POPL 1997), with the choices as state; but a state that was reached
 //! before is not searched again.
 //!
-//! **Invariant.** What a thread does next depends on what it has read so far and on nothing else,
-//! so a state is: how far each thread is, what each has read, and what memory holds; and what the
-//! kernel holds, of which only the order of the calls is known. An operation that no other thread
-//! can tell the time of is done at once.
+//! **Invariant.** What a thread does next depends on what it has read so far, on what came of its
+//! tries and waits, and on nothing else. So a state is: how far each thread is, what each has read
+//! and met, and what memory holds; and what the kernel and condition variables hold, of which only
+//! the order of the calls is known. Who has which lock follows from how far the threads are. An
+//! operation that no other thread can tell the time of is done at once: a release is one only if
+//! nobody tries to get a lock, and fails.
 //!
 //! **Cost.** One run of the program, about half a millisecond, for each edge between states beyond
 //! the first of each state.
@@ -211,9 +213,11 @@ struct State {
     /// Of each thread: the ordinal of its next operation, what it has read, whether it has stopped.
     threads: [(u32, u64, bool); THREADS],
     memory: BTreeMap<u64, u8>,
-    /// The calls so far, in the order in which threads entered and left them: what the kernel holds
-    /// depends on nothing else.
+    /// The calls so far, in the order in which threads entered and left them, and what was done to
+    /// condition variables: what the kernel and these hold depends on nothing else.
     calls: u64,
+    /// What each thread did last, if that was to look at something.
+    looks: [Option<(u64, u64, u64)>; THREADS],
     sites: near::Table,
     /// The records before this one are done.
     position: usize,
@@ -225,6 +229,7 @@ impl State {
             threads: [(0, 0, false); THREADS],
             memory: BTreeMap::new(),
             calls: 0,
+            looks: [None; THREADS],
             sites: [(0, 0); 256],
             position: 4,
         }
@@ -277,7 +282,16 @@ impl State {
                 _ => {}
             }
             self.position += length;
-            if matches!(what, kind::ENTER_CALL | kind::LEAVE_CALL) {
+            let is_order = matches!(
+                what,
+                kind::ENTER_CALL
+                    | kind::LEAVE_CALL
+                    | kind::WAIT
+                    | kind::SIGNAL
+                    | kind::BROADCAST
+                    | kind::ARRIVE
+            );
+            if is_order {
                 let mut hasher = DefaultHasher::new();
                 (self.calls, thread, what, self.threads[thread as usize].0).hash(&mut hasher);
                 self.calls = hasher.finish();
@@ -285,11 +299,32 @@ impl State {
             if !record::visible(what) {
                 continue;
             }
+            // Who looks again, and finds the same, is where it was: it waits in a loop.
+            let look = (head >> 16, address, values[0]);
+            let is_look = what == kind::ATOMIC_LOAD;
+            let before = &mut self.looks[thread as usize];
+            if is_look && *before == Some(look) {
+                continue;
+            }
+            *before = is_look.then_some(look);
             let (ordinal, seen, _) = &mut self.threads[thread as usize];
             if recorded.kinds.get(&(thread, *ordinal)).is_some_and(|&kind| kind != what) {
                 return None;
             }
             *ordinal += 1;
+            let is_met = matches!(
+                what,
+                kind::ACQUIRE
+                    | kind::ACQUIRE_FAILED
+                    | kind::SEM_WAIT
+                    | kind::SEM_WAIT_FAILED
+                    | kind::WAKE
+            );
+            if is_met {
+                let mut hasher = DefaultHasher::new();
+                (*seen, what, head as u16).hash(&mut hasher);
+                *seen = hasher.finish();
+            }
             if matches!(what, kind::LOAD | kind::LOAD_RANGE | kind::ATOMIC_LOAD | kind::RMW) {
                 let mut hasher = DefaultHasher::new();
                 (*seen, address, size, &values[..size.div_ceil(8) as usize]).hash(&mut hasher);
@@ -319,12 +354,14 @@ fn is_access(kind: u8) -> bool {
     stores(kind) || matches!(kind, kind::LOAD | kind::LOAD_RANGE | kind::ATOMIC_LOAD)
 }
 
-/// All that the program can do; `None` if that takes more runs than `most`.
+/// All that the program can do; `None` if that takes more runs than `most`. `tries` says whether
+/// threads try to get locks.
 pub(crate) fn explore(
     program: &Path,
     area: &Path,
     recorded: &Recorded,
     most: usize,
+    tries: bool,
 ) -> Option<Truth> {
     let mut explorer = Explorer::new(program, area, recorded);
     let mut truth = Truth::default();
@@ -346,7 +383,8 @@ pub(crate) fn explore(
                 }
                 truth.races.extend(races(&state, decision));
                 let chosen = decision.live.iter().find(|next| next.thread == decision.chosen);
-                if !chosen.unwrap().local {
+                let chosen = chosen.unwrap();
+                if !chosen.local || tries && chosen.kind == kind::RELEASE {
                     let others = decision
                         .live
                         .iter()

@@ -80,6 +80,8 @@ struct Sums {
     /// Verdicts of `verify`.
     proved: AtomicU64,
     bugs: AtomicU64,
+    /// How many programs with a verdict have each of [`verdicts::CONSTRUCTS`].
+    constructs: [AtomicU64; verdicts::CONSTRUCTS.len()],
     /// In how many programs each of [`faults::FAULTS`] shows.
     caught: [AtomicU64; faults::FAULTS.len()],
 }
@@ -165,6 +167,8 @@ struct Tried {
     program: PathBuf,
     area: PathBuf,
     recording: PathBuf,
+    /// Whether threads try to get locks.
+    tries: bool,
 }
 
 impl Tried {
@@ -173,7 +177,8 @@ impl Tried {
         let program = compile(case, folder);
         add(&sums.programs, 1);
         let [area, recording] = ["area", "ftrec"].map(|end| program.with_extension(end));
-        Tried { program, area, recording }
+        let tries = ["try", "timed"].iter().any(|word| case.source.contains(word));
+        Tried { program, area, recording, tries }
     }
 
     /// `None` if no run of it passes.
@@ -189,7 +194,8 @@ impl Tried {
 
     /// What it does under all its schedules; `None` if there are too many.
     fn explore(&self, recorded: &Recorded, sums: &Sums) -> Option<Truth> {
-        let truth = explorer::explore(&self.program, &self.area, recorded, MOST_RUNS);
+        let (program, area) = (&self.program, &self.area);
+        let truth = explorer::explore(program, area, recorded, MOST_RUNS, self.tries);
         match &truth {
             Some(truth) => {
                 add(&sums.runs, truth.runs);
@@ -397,6 +403,9 @@ fn verdicts_agree_with_all_schedules() {
     let sums = check_all(&cases, "differential-verdicts", verdicts::check);
     let of = |sum: &AtomicU64, percent: u64| sum.load(Relaxed) >= count * percent / 100;
     assert!(of(&sums.proved, 15) && of(&sums.bugs, 15), "too few are decided: {sums:?}");
+    for ((what, _), count) in verdicts::CONSTRUCTS.iter().zip(&sums.constructs) {
+        assert!(count.load(Relaxed) > 0, "no program with {what} has a verdict");
+    }
 }
 
 #[test]

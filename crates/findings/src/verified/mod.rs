@@ -84,7 +84,8 @@ impl Verified<'_> {
         let missing = Property::ALL.into_iter().filter(|property| !checked.contains(property));
         let missing: Vec<&str> = missing.map(Property::name).collect();
         let asks_locks = checked.contains(&Property::Lock);
-        let unasked = asks_locks.then_some("destroying a lock that is in use");
+        let unasked =
+            asks_locks.then_some("destroying a lock that is in use, joining a thread twice");
         let missing: Vec<&str> = missing.into_iter().chain(unasked).collect();
         writeln!(writer, "not checked: {}", missing.join(", "))?;
         let mut assumed = vec!["sequentially consistent memory"];

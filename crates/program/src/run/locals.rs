@@ -13,6 +13,8 @@ use super::{Action, Event, Machine};
 const MOST_LOCAL_STEPS: u32 = 1_000_000;
 /// How many calls may be inside each other.
 const MOST_FRAMES: usize = 1000;
+/// The width of an argument that is as wide as a function wants it.
+const ANY: u8 = 0;
 
 impl<'p> Machine<'p> {
     /// Starts a thread.
@@ -279,7 +281,12 @@ impl<'p> Machine<'p> {
         result: Option<RegisterId>,
     ) {
         let caller = self.program.function(state.site(thread).function);
-        let widths: Vec<u8> = args.iter().map(|&arg| caller.operand_width(arg)).collect();
+        // A number that a computed function gets is as wide as that wants it.
+        let width = |&arg: &Operand| match (callee, arg) {
+            (Callee::Indirect(_), Operand::Constant(_)) if caller.operand_width(arg) == 64 => ANY,
+            _ => caller.operand_width(arg),
+        };
+        let widths: Vec<u8> = args.iter().map(width).collect();
         let wanted = result.map(|result| caller.width(result));
         let Some(function) = self.callee(state, thread, callee, &widths, wanted) else {
             return state.stop(thread, Why::Undefined(Undefined::BadCall));
@@ -287,7 +294,10 @@ impl<'p> Machine<'p> {
         if state.thread(thread).frames.len() >= MOST_FRAMES {
             return state.stop(thread, Why::Undefined(Undefined::TooDeep));
         }
-        let args = self.values(state, thread, args);
+        let head = self.program.function(function);
+        let values = self.values(state, thread, args).into_iter().zip(&head.params);
+        let args: Vec<u64> =
+            values.map(|(value, &param)| value & (u64::MAX >> (64 - head.width(param)))).collect();
         let frame = self.frame(function, &args);
         state.thread_mut(thread).frames.push(frame);
     }
@@ -308,8 +318,10 @@ impl<'p> Machine<'p> {
             }
         };
         let head = self.program.function(function);
-        let params: Vec<u8> = head.params.iter().map(|&param| head.width(param)).collect();
-        (params == widths && (wanted.is_none() || wanted == head.result)).then_some(function)
+        let params = head.params.iter().map(|&param| head.width(param));
+        let fits = params.len() == widths.len()
+            && params.zip(widths).all(|(param, &width)| width == ANY || width == param);
+        (fits && (wanted.is_none() || wanted == head.result)).then_some(function)
     }
 
     /// Goes on behind a block unless that is visible; whether it did.

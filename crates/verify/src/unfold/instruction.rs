@@ -177,7 +177,10 @@ impl Unfolder<'_> {
                 let Some(function) = self.callee(here, site, callee) else {
                     return self.refuse(here, site, "a call of a function that depends on data");
                 };
-                let args = self.operands(here, args);
+                let args = match callee {
+                    Callee::Direct(_) => self.operands(here, args),
+                    Callee::Indirect(_) => self.wanted(here, function, args),
+                };
                 if !self.takes(function, &args) {
                     return self.refuse(
                         here,
@@ -322,6 +325,22 @@ impl Unfolder<'_> {
                 }
             }
         }
+    }
+
+    /// Arguments of a computed function: numbers are as wide as it wants them.
+    fn wanted(&mut self, here: &Arrival, function: FunctionId, args: &[Operand]) -> Vec<Term> {
+        let head = self.program.function(function);
+        let mut terms = self.operands(here, args);
+        for ((term, arg), &param) in terms.iter_mut().zip(args).zip(&head.params) {
+            if let Operand::Constant(constant) = arg
+                && self.skeleton.terms.width(*term) == 64
+            {
+                let width = head.width(param);
+                let value = constant.value & (u64::MAX >> (64 - width));
+                *term = self.skeleton.terms.constant(value, width);
+            }
+        }
+        terms
     }
 
     /// Whether a function takes arguments of these widths.
