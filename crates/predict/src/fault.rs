@@ -79,6 +79,8 @@ foretrace_faults::faults! {
         OriginForgotten,
         /// A read needs what only a thread needs that goes on behind the branch.
         DemandAtRead,
+        /// No read of an assertion sees the last write of a cell.
+        ValueForgotten,
         /// A write is taken for overwritten although the other write may come first.
         HiddenByAny,
         /// A cell that says who owns something may be freed by anyone.

@@ -13,6 +13,7 @@ mod constants;
 mod graph;
 mod latches;
 mod needs;
+mod values;
 
 use foretrace_trace::EventId;
 use foretrace_verdict::{Column, Columns};
@@ -52,10 +53,11 @@ pub(crate) enum Tried {
 }
 
 /// All rules, in the order in which they are tried.
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     constants::RULE,
     latches::RULE,
     needs::RULE,
+    values::RULE,
     graph::DATA,
     graph::BOTH,
     graph::ORDER,
@@ -67,11 +69,12 @@ pub(crate) struct Pruner<'w> {
     work: &'w Work<'w>,
     /// `None`: the graph is not asked.
     graph: Option<Members<'w>>,
+    contents: values::Contents,
 }
 
 impl<'w> Pruner<'w> {
     pub(crate) fn new(work: &'w Work<'w>) -> Self {
-        Pruner { work, graph: work.graph.map(Members::new) }
+        Pruner { work, graph: work.graph.map(Members::new), contents: values::Contents::default() }
     }
 
     /// The columns of a class that one of the rules refutes which are tried at that time.
