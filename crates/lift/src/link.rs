@@ -275,7 +275,7 @@ pub(crate) fn link(
     silent.extend(stores.map(|index| Site { function, block: Function::ENTRY, index }));
     program.functions.push(start);
     program.threads.push(Thread { name: "main".to_string(), function, args: Vec::new() });
-    if names.at_exit().is_none() && !has_more {
+    if names.at_end().is_none() && !has_more {
         end_with(&mut program, main);
     }
     for function in &mut program.functions {
