@@ -299,9 +299,10 @@ impl State {
             if !record::visible(what) {
                 continue;
             }
-            // Who looks again, and finds the same, is where it was: it waits in a loop.
+            // Who looks again, and finds the same, is where it was: it waits in a loop. Where
+            // operations are compared with recorded ones, each has its number.
             let look = (head >> 16, address, values[0]);
-            let is_look = what == kind::ATOMIC_LOAD;
+            let is_look = what == kind::ATOMIC_LOAD && recorded.kinds.is_empty();
             let before = &mut self.looks[thread as usize];
             if is_look && *before == Some(look) {
                 continue;
