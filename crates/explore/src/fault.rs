@@ -76,8 +76,6 @@ foretrace_faults::faults! {
         AllValuesAlike,
         /// Of folded threads that are stuck, somebody has posted once too often.
         CountsOffByOne,
-        /// Of folded threads that are stuck, additions count though others come in between.
-        SumsUnguarded,
         /// In folded threads, a wait is woken only by a signal that nobody else could get.
         OneWaiterNotified,
         /// Folded threads have one way to go on.

@@ -247,13 +247,6 @@ impl<'m, 's> Machine<'m, 's> {
         self.policy.counts(sem).then(|| state[self.at.counts + sem.index()])
     }
 
-    /// What a cell holds, if that is known and stands for no other value.
-    pub(super) fn exact_content(&self, state: &[u32], slot: u32) -> Option<u64> {
-        let value = state[self.at.cells + slot as usize];
-        let is_exact = value != UNKNOWN && self.looks[slot as usize].is_none();
-        is_exact.then(|| self.values[value as usize])
-    }
-
     pub(super) fn is_waiting(&self, state: &[u32], thread: usize) -> bool {
         state[self.at.waits + thread] & 3 == WAITING
     }
