@@ -218,18 +218,21 @@ struct State {
     calls: u64,
     /// What each thread did last, if that was to look at something.
     looks: [Option<(u64, u64, u64)>; THREADS],
+    /// Whether threads look until something changes.
+    spins: bool,
     sites: near::Table,
     /// The records before this one are done.
     position: usize,
 }
 
 impl State {
-    fn new() -> State {
+    fn new(spins: bool) -> State {
         State {
             threads: [(0, 0, false); THREADS],
             memory: BTreeMap::new(),
             calls: 0,
             looks: [None; THREADS],
+            spins,
             sites: [(0, 0); 256],
             position: 4,
         }
@@ -299,10 +302,9 @@ impl State {
             if !record::visible(what) {
                 continue;
             }
-            // Who looks again, and finds the same, is where it was: it waits in a loop. Where
-            // operations are compared with recorded ones, each has its number.
+            // Who looks again, and finds the same, is where it was: it waits in a loop.
             let look = (head >> 16, address, values[0]);
-            let is_look = what == kind::ATOMIC_LOAD && recorded.kinds.is_empty();
+            let is_look = what == kind::ATOMIC_LOAD && self.spins;
             let before = &mut self.looks[thread as usize];
             if is_look && *before == Some(look) {
                 continue;
@@ -355,14 +357,14 @@ fn is_access(kind: u8) -> bool {
     stores(kind) || matches!(kind, kind::LOAD | kind::LOAD_RANGE | kind::ATOMIC_LOAD)
 }
 
-/// All that the program can do; `None` if that takes more runs than `most`. `tries` says whether
-/// threads try to get locks.
+/// All that the program can do; `None` if that takes more runs than `most`. It is known
+/// whether threads try to get locks, and whether they look until something changes.
 pub(crate) fn explore(
     program: &Path,
     area: &Path,
     recorded: &Recorded,
     most: usize,
-    tries: bool,
+    (tries, spins): (bool, bool),
 ) -> Option<Truth> {
     let mut explorer = Explorer::new(program, area, recorded);
     let mut truth = Truth::default();
@@ -374,7 +376,7 @@ pub(crate) fn explore(
             return None;
         }
         let run = explorer.run(&choices);
-        let mut state = State::new();
+        let mut state = State::new(spins);
         let mut is_whole = true;
         for (at, decision) in run.decisions.iter().enumerate() {
             if at >= choices.len() {

@@ -169,6 +169,8 @@ struct Tried {
     recording: PathBuf,
     /// Whether threads try to get locks.
     tries: bool,
+    /// Whether threads look at something until another one changes it.
+    spins: bool,
 }
 
 impl Tried {
@@ -178,7 +180,8 @@ impl Tried {
         add(&sums.programs, 1);
         let [area, recording] = ["area", "ftrec"].map(|end| program.with_extension(end));
         let tries = ["try", "timed"].iter().any(|word| case.source.contains(word));
-        Tried { program, area, recording, tries }
+        let spins = case.source.contains("while (!go)");
+        Tried { program, area, recording, tries, spins }
     }
 
     /// `None` if no run of it passes.
@@ -195,7 +198,8 @@ impl Tried {
     /// What it does under all its schedules; `None` if there are too many.
     fn explore(&self, recorded: &Recorded, sums: &Sums) -> Option<Truth> {
         let (program, area) = (&self.program, &self.area);
-        let truth = explorer::explore(program, area, recorded, MOST_RUNS, self.tries);
+        let does = (self.tries, self.spins);
+        let truth = explorer::explore(program, area, recorded, MOST_RUNS, does);
         match &truth {
             Some(truth) => {
                 add(&sums.runs, truth.runs);
